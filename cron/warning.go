@@ -1,0 +1,243 @@
+package cron
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Warning is something about a schedule that its author may not have meant. It is no error.
+type Warning struct {
+	Kind  WarningKind
+	At    time.Time     // of NeverFires: the first match, too late to be found, or zero; of Ends: the last match; of ClockForward and ClockBack: when the clock is set
+	Wall  string        // of ClockForward: the first wall time without a run; of ClockBack: the first one that comes twice; as 2006-01-02T15:04:05
+	Pause time.Duration // of ClockBack: the time between the matches around it
+	Item  string        // of QuartzWeekday: the item with the number
+	Text  string        // the warning in English
+}
+
+// WarningKind is a kind of warning.
+type WarningKind uint8
+
+// The kinds of warning.
+const (
+	NeverFires    WarningKind = iota + 1 // no match within five years
+	Ends                                 // there is a last match
+	ClockForward                         // a run is lost when the clock is set forward
+	ClockBack                            // there is a Pause when the clock is set back
+	EitherDay                            // day and weekday are both restricted, and either is enough
+	EverySecond                          // the second is * and a later field is not
+	QuartzWeekday                        // a weekday number means another day in Quartz
+)
+
+var warningKinds = [...]string{"", "never_fires", "ends", "clock_forward", "clock_back", "either_day", "every_second", "quartz_weekday"}
+
+// String returns the kind's name, such as "never_fires".
+func (k WarningKind) String() string {
+	if int(k) < len(warningKinds) {
+		return warningKinds[k]
+	}
+	return "unknown(" + strconv.Itoa(int(k)) + ")"
+}
+
+// String returns the warning in English.
+func (w Warning) String() string { return w.Text }
+
+// Warnings looks at a schedule as it would run from now on, and for the setting of clocks one year ahead. It takes up to
+// a few milliseconds.
+func (s *Schedule) Warnings(now time.Time) []Warning {
+	var ws []Warning
+	first := s.Next(now)
+	if first.IsZero() {
+		ws = append(ws, s.neverFires(now))
+	} else {
+		ws = s.ends(ws, now, first)
+		ws = s.clockChanges(ws, now)
+	}
+	return s.expr.shapes(ws)
+}
+
+func (s *Schedule) neverFires(now time.Time) Warning {
+	w := Warning{Kind: NeverFires, Text: "never fires: no date matches"}
+	shown := now.Unix() + s.offsetAt(now.Unix())
+	y, _, _ := civil(floorDiv(shown, daySeconds))
+	if wall, ok := s.expr.next(shown+1, y+400); ok { // the Gregorian calendar repeats after 400 years
+		first, _ := s.place(wall, s.period(wall))
+		if w.Text = "never fires: the clock skips the time that matches"; first > now.Unix() {
+			w.At = time.Unix(first, 0).In(s.loc)
+			w.Text = fmt.Sprintf("never fires: the first match, %s, is more than five years away", w.At.Format(time.DateOnly))
+		}
+	} else if !s.expr.anyYear {
+		w.Text = "never fires: no date in its years matches, or they are past"
+	}
+	return w
+}
+
+// ends warns of a last match. Without a year field it looks ten years ahead, for a 29 February that is too far away.
+func (s *Schedule) ends(ws []Warning, now, first time.Time) []Warning {
+	last := LastYear
+	if s.expr.anyYear {
+		last = now.In(s.loc).Year() + 10
+	}
+	for t := first; t.In(s.loc).Year() <= last; {
+		end := s.lastOfYear(t)
+		next := s.Next(end)
+		if next.IsZero() {
+			return append(ws, Warning{Kind: Ends, At: end, Text: "ends: the last match is " + end.Format(time.RFC3339)})
+		}
+		t = next
+	}
+	return ws
+}
+
+// lastOfYear returns the last match in the year of the match t.
+func (s *Schedule) lastOfYear(t time.Time) time.Time {
+	y := t.In(s.loc).Year()
+	if wall, ok := s.expr.lastIn(y); ok {
+		if first, _ := s.place(wall, s.period(wall)); first >= t.Unix() {
+			t = time.Unix(first, 0).In(s.loc)
+		} else if early := time.Unix(wall-2*maxOverlap, 0); early.After(t) { // wall is skipped
+			if before := s.Next(early); before.In(s.loc).Year() == y {
+				t = before
+			}
+		}
+	}
+	for next := s.Next(t); !next.IsZero() && next.In(s.loc).Year() == y; next = s.Next(t) {
+		t = next
+	}
+	return t
+}
+
+// clockChanges looks at each setting of the clock in the year after now.
+func (s *Schedule) clockChanges(ws []Warning, now time.Time) []Warning {
+	end := now.AddDate(1, 0, 0).Unix()
+	for p := s.period(now.Unix()); p.end <= end; {
+		next := s.period(p.end)
+		switch {
+		case next.offset > p.offset:
+			ws = s.forward(ws, p.end, p.offset, next.offset)
+		case next.offset < p.offset:
+			ws = s.back(ws, p.end, p.offset, next.offset)
+		}
+		p = next
+	}
+	return ws
+}
+
+// forward warns when a run is lost: when the time between the matches around the change is longer than it would be
+// without it. An hourly schedule loses nothing.
+func (s *Schedule) forward(ws []Warning, at, before, after int64) []Warning {
+	skipped, ok := s.expr.within(at+before, at+after)
+	if !ok {
+		return ws
+	}
+	last, ok1 := s.lastBefore(at)
+	next := s.Next(time.Unix(at-1, 0))
+	if ok1 && !next.IsZero() && next.Unix()-last <= skipped-(last+before) {
+		return ws
+	}
+	w := Warning{Kind: ClockForward, At: time.Unix(at, 0).In(s.loc), Wall: wallText(skipped)}
+	w.Text = fmt.Sprintf("loses a run: on %s the clock goes from %s to %s and skips %s",
+		w.At.Format(time.DateOnly), clockText(at+before), clockText(at+after), clockText(skipped))
+	return append(ws, w)
+}
+
+// back warns of a pause: when the time between the matches around the repeated stretch is half as long again as it would
+// be without it. A daily schedule has none.
+func (s *Schedule) back(ws []Warning, at, before, after int64) []Warning {
+	repeated, ok := s.expr.within(at+after, at+before)
+	if !ok {
+		return ws
+	}
+	last, ok1 := s.lastBefore(at)
+	next := s.Next(time.Unix(at-1, 0))
+	if !ok1 || next.IsZero() {
+		return ws
+	}
+	pause := next.Unix() - last
+	if usual := (next.Unix() + s.offsetAt(next.Unix())) - (last + before); 2*pause < 3*usual {
+		return ws
+	}
+	w := Warning{Kind: ClockBack, At: time.Unix(at, 0).In(s.loc), Wall: wallText(repeated), Pause: time.Duration(pause) * time.Second}
+	w.Text = fmt.Sprintf("pauses for %v: on %s the clock goes back from %s to %s, and what comes twice runs the first time only",
+		w.Pause, w.At.Format(time.DateOnly), clockText(at+before), clockText(at+after))
+	return append(ws, w)
+}
+
+// lastBefore returns the last match before at.
+func (s *Schedule) lastBefore(at int64) (int64, bool) {
+	for window := int64(60); window < 6*366*daySeconds; window *= 60 {
+		t := s.Next(time.Unix(at-window, 0))
+		if t.IsZero() || t.Unix() >= at {
+			continue
+		}
+		last := t.Unix()
+		for t = s.Next(t); !t.IsZero() && t.Unix() < at; t = s.Next(t) {
+			last = t.Unix()
+		}
+		return last, true
+	}
+	return 0, false
+}
+
+func wallText(wall int64) string  { return time.Unix(wall, 0).UTC().Format("2006-01-02T15:04:05") }
+func clockText(wall int64) string { return time.Unix(wall, 0).UTC().Format(time.TimeOnly) }
+
+// shapes warns of what can be seen without a clock.
+func (e *Expression) shapes(ws []Warning) []Warning {
+	if !e.anyDay && !e.anyWeekday {
+		ws = append(ws, Warning{Kind: EitherDay, Text: "day and weekday are both restricted: a day that matches either one is enough"})
+	}
+	fields := strings.Fields(e.text)
+	if len(fields) < 6 {
+		return ws
+	}
+	if fields[0] == "*" {
+		for i, text := range fields[1:] {
+			if text != "*" && text != "?" {
+				ws = append(ws, Warning{Kind: EverySecond, Text: fmt.Sprintf(
+					"fires every second while %v is %s; write 0 as the second to fire once a minute", Minute+Field(i), text)}) //nolint:gosec // at most 7 fields
+				break
+			}
+		}
+	}
+	for item := range strings.SplitSeq(fields[5], ",") {
+		ws = quartz(ws, item)
+	}
+	return ws
+}
+
+// quartz warns of an item with weekday numbers that Quartz, where Sunday is 1, would read as other days. An item that
+// Quartz would refuse was not written for it.
+func quartz(ws []Warning, text string) []Warning {
+	days, rest := text, ""
+	if i := strings.IndexAny(text, "#/"); i >= 0 {
+		days, rest = text[:i], text[i:]
+	}
+	shifted := []byte(days)
+	for i, c := range shifted {
+		switch {
+		case c == '0':
+			return ws
+		case c >= '1' && c <= '9':
+			shifted[i] = c - 1
+		}
+	}
+	var here, there Expression
+	it, err := scan(Weekday, text)
+	if err != nil {
+		return ws
+	}
+	here.add(Weekday, it)
+	if it, err = scan(Weekday, string(shifted)+rest); err != nil {
+		return ws
+	}
+	there.add(Weekday, it)
+	if here == there {
+		return ws
+	}
+	names := func(e Expression) string { return strings.TrimSpace(englishWeekdays(e.Outline(), "the month")) }
+	return append(ws, Warning{Kind: QuartzWeekday, Item: text, Text: fmt.Sprintf(
+		"weekday %s is %q here and %q in Quartz; write names", text, names(here), names(there))})
+}

@@ -1,0 +1,71 @@
+package jobhost
+
+import (
+	"context"
+	"time"
+)
+
+// Runner runs jobs on this node.
+type Runner interface {
+	// Run runs one call of a plugin and returns when it is over. The end of ctx is the hard end: Run returns within
+	// 250 ms of it, whatever the plugin does, and context.Cause(ctx) says why. It never panics on the plugin's account.
+	Run(ctx context.Context, call Call) Outcome
+	// Plugins lists the plugins that jobs can refer to, also those that are not ready.
+	Plugins(ctx context.Context) ([]Plugin, error)
+}
+
+// Call is what a [Runner] gets.
+type Call struct {
+	Run         Run // with its merged data
+	Plugin      Name
+	Deadline    time.Time       // zero: none. The context ends then too
+	Stop        <-chan struct{} // closed when the run is asked to stop, some time before the context ends
+	Traceparent string          // W3C trace context for the plugin
+	Sink        RunSink
+}
+
+// RunSink takes what a run says while it goes on. It never blocks and copies what it keeps.
+type RunSink interface {
+	// Log takes one line. Levels are those of log/slog.
+	Log(level int, msg string)
+}
+
+// Outcome is what came of a call. The zero value is a success without output.
+type Outcome struct {
+	Code       Code // empty: success. A failure has one of ours or the plugin's own
+	Message    string
+	Permanent  bool // a failure that is not worth a retry
+	Output     []byte
+	Digest     string // SHA-256 of the module, in hexadecimal
+	Fuel       uint64
+	PeakMemory uint64
+}
+
+// Plugin is a loaded job type.
+type Plugin struct {
+	Key     Name   `json:"key"`
+	File    string `json:"file,omitempty"`
+	Digest  string `json:"digest,omitempty"` // SHA-256 of the module, in hexadecimal
+	Kind    string `json:"kind,omitempty"`   // "command" or "reactor"
+	Ready   bool   `json:"ready"`
+	Problem string `json:"problem,omitempty"` // why it is not ready
+}
+
+// RunFunc runs one call, as [Runner.Run] does.
+type RunFunc func(ctx context.Context, call Call) Outcome
+
+// Middleware surrounds a run with something of its own: tracing, metrics, logging. It calls next exactly once.
+type Middleware func(next RunFunc) RunFunc
+
+type runKey struct{}
+
+// ContextWithRun returns a context that carries a run.
+func ContextWithRun(ctx context.Context, r Run) context.Context {
+	return context.WithValue(ctx, runKey{}, r)
+}
+
+// RunFromContext returns the run that a context of [Runner.Run] or of a [Middleware] belongs to.
+func RunFromContext(ctx context.Context) (Run, bool) {
+	r, ok := ctx.Value(runKey{}).(Run)
+	return r, ok
+}

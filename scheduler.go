@@ -1,0 +1,141 @@
+package jobhost
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"time"
+)
+
+// Scheduler is the management contract (SPEC 22). Every operation that answers with [Result] takes a list and answers
+// for each item, in order; one bad item does not affect the others. [One] unwraps the answer to a single item.
+//
+// Any method can fail with [StoreUnreachable], [StoreFull] or the context's error.
+type Scheduler interface {
+	// Schedule defines or replaces jobs. A trigger keeps its state where its schedule text is unchanged.
+	// Errors: InvalidDefinition, NotFoundPlugin.
+	Schedule(ctx context.Context, defs []JobDef) []Result[JobInfo]
+	// Delete removes jobs, triggers and one-shots; their history stays. A run in progress goes on. Errors: NotFoundJob.
+	Delete(ctx context.Context, names []Name) []Result[struct{}]
+	// Pause stops the firing of jobs or triggers until Resume; both are idempotent. Runs in progress go on.
+	// Errors: NotFoundJob, NotFoundTrigger.
+	Pause(ctx context.Context, targets []Target) []Result[struct{}]
+	Resume(ctx context.Context, targets []Target) []Result[struct{}]
+	// Trigger runs jobs on this instance and waits for the outcome of each first run. Items run side by side. The end
+	// of ctx ends the waiting, not the runs. Errors: NotFoundJob, JobRunning, NotServing; a run that was started is no
+	// error, however it ended.
+	Trigger(ctx context.Context, reqs []TriggerRequest) []Result[Run]
+	// Enqueue plans one run of each job and returns its id without waiting. Errors: NotFoundJob, InvalidDefinition.
+	Enqueue(ctx context.Context, reqs []EnqueueRequest) []Result[RunID]
+	// CancelRuns asks runs to end. Errors: NotFoundRun for one that is unknown or has ended.
+	CancelRuns(ctx context.Context, ids []RunID) []Result[struct{}]
+	// Status describes jobs; an empty list means all, by name. Errors: NotFoundJob.
+	Status(ctx context.Context, names []Name) []Result[JobStatus]
+	// Runs lists the history, newest start first. Errors: InvalidPage.
+	Runs(ctx context.Context, q RunQuery) ([]Run, error)
+	CountRuns(ctx context.Context, q RunQuery) (int, error)
+	// Plugins lists what jobs can refer to.
+	Plugins(ctx context.Context) ([]Plugin, error)
+	// Next lists coming slots of a trigger or of a schedule text. Errors: InvalidDefinition, NotFoundJob, NotFoundTrigger.
+	Next(ctx context.Context, q NextQuery) ([]Slot, error)
+	// Log reads a run's log; with Follow it goes on until the run has ended. Errors: NotFoundRun.
+	Log(ctx context.Context, id RunID, q LogQuery) iter.Seq2[LogEntry, error]
+	// Output is what the run returned, empty if nothing. Errors: NotFoundRun.
+	Output(ctx context.Context, id RunID) ([]byte, error)
+}
+
+// Result is the answer to one item of a list.
+type Result[T any] struct {
+	Value T
+	Err   error
+}
+
+// One unwraps the answer to a list of one item.
+func One[T any](rs []Result[T]) (T, error) { return rs[0].Value, rs[0].Err }
+
+// Target is a job, or with Trigger set one of its triggers.
+type Target struct {
+	Job     Name
+	Trigger Name
+	Reason  string // of a pause; shown until it is lifted
+}
+
+// TriggerRequest asks for one run, now and here.
+type TriggerRequest struct {
+	Job  Name
+	Data json.RawMessage // the request's layer
+}
+
+// EnqueueRequest asks for one run, soon and anywhere.
+type EnqueueRequest struct {
+	Job            Name
+	Data           json.RawMessage // the request's layer
+	At             time.Time       // not before; zero: now
+	Priority       *int32          // nil: 5
+	IdempotencyKey string          // of the job, for 24 hours: a second request with it gets the first one's run id
+}
+
+// JobInfo is the answer to a definition.
+type JobInfo struct {
+	Name     Name     `json:"name"`
+	Source   Source   `json:"source"`
+	Warnings []string `json:"warnings,omitempty"` // such as a trigger that never fires
+}
+
+// JobStatus describes a job.
+type JobStatus struct {
+	Name        Name            `json:"name"`
+	Plugin      Name            `json:"plugin"`
+	Source      Source          `json:"source"`
+	Description string          `json:"description,omitempty"`
+	Paused      bool            `json:"paused"`
+	PauseReason string          `json:"pauseReason,omitempty"`
+	IsRunning   bool            `json:"isRunning"`
+	NextRun     time.Time       `json:"nextRun,omitzero"` // earliest due of its triggers, also while paused
+	Last        *Run            `json:"last,omitempty"`   // the run that ended last
+	Triggers    []TriggerStatus `json:"triggers"`
+}
+
+// TriggerStatus describes a trigger.
+type TriggerStatus struct {
+	Name        Name      `json:"name"`
+	Schedule    string    `json:"schedule"`
+	State       string    `json:"state"` // as reported: Paused instead of Waiting or Blocked when a flag is set
+	NextFireAt  time.Time `json:"nextFireAt,omitzero"`
+	LastFiredAt time.Time `json:"lastFiredAt,omitzero"`
+	FiredCount  int       `json:"firedCount"`
+	Priority    int32     `json:"priority"`
+	Misfire     Misfire   `json:"misfire"`
+	Refused     *Refusals `json:"refused,omitempty"` // firings that did not become runs
+	Why         string    `json:"why,omitempty"`     // why a past due does not start
+}
+
+// NextQuery asks for coming slots of a trigger, or of Schedule when it is set.
+type NextQuery struct {
+	Job      Name
+	Trigger  Name   // empty: the job's only trigger, or of each
+	Schedule string // a schedule text
+	From     time.Time
+	Count    int // 1 to 1000; 0: 10
+}
+
+// Slot is one coming firing, or one that is skipped for a reason.
+type Slot struct {
+	Trigger Name      `json:"trigger,omitempty"`
+	At      time.Time `json:"at"`
+	Skipped string    `json:"skipped,omitempty"` // why it does not fire; empty: it does
+}
+
+// LogQuery selects entries of a log.
+type LogQuery struct {
+	After  int  // only entries with a larger Seq
+	Follow bool // go on until the run has ended
+}
+
+// LogEntry is one line of a run's log.
+type LogEntry struct {
+	Seq   int       `json:"seq"` // from 1
+	Time  time.Time `json:"t"`
+	Level int       `json:"level"` // as in log/slog
+	Msg   string    `json:"msg"`
+}
