@@ -1,0 +1,36 @@
+// Package boltstore keeps everything in one bbolt file, for one process at a time.
+//
+// [Open] makes or opens the file; the [Store] is a [jobhost.Store], private and persistent. An Update returns when its
+// change is on the disk. The file is bbolt's, so its tools can look at it; what is in it:
+//
+//	bucket    key                                        value
+//	meta      "format"                                   one byte: 1
+//	jobs      job                                        job record
+//	triggers  job 0 trigger                              trigger record
+//	ready     ^priority ready job 0 trigger              1 for the engine's one-shots, else 0
+//	blocked   job 0 ^priority due trigger                –
+//	pending   run id of a manual one-shot                job 0 trigger
+//	open      job 0 id                                   run record, of a run that has not ended
+//	runs      started ^id                                run record, of an ended run
+//	jobruns   job 0 started ^id                          –, for each ended run
+//	runids    id                                         started, of ended runs whose id is of another millisecond
+//	logs      id number                                  chunk
+//	outputs   id                                         output
+//	nodes     node                                       node record
+//	cancels   length node id                             –
+//	keys      job 0 idempotency key                      id expiry
+//	expiry    expiry job 0 idempotency key               –
+//	values    job 0 key                                  value
+//
+// Instants in keys are 8 bytes of microseconds, priorities 4, both big-endian with the sign flipped; ^ means that the
+// bits are inverted. Ids are 16 bytes. The runs are read backwards: newest start first, then by id. A record begins
+// with the version of its form.
+//
+// A firing changes four keys when it is claimed (trigger, ready twice, open) and three when it has ended (open, runs,
+// jobruns).
+//
+// What bites: bbolt has one writer, and an Update inside an Update or View of the same goroutine can wait for itself. A
+// View that lasts makes the file grow. The file never shrinks. A record that cannot be read, because it is damaged or
+// of a newer program, is left in place, reported to [Config.Report] and left out of every answer. With a
+// [Config.MaxSize] the last eighth is kept for what ends or deletes, so that a full store can be made to fit again.
+package boltstore

@@ -1,0 +1,250 @@
+package boltstore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+
+	"github.com/jobhost/jobhost"
+)
+
+// openKey takes the id off a key of the open runs and remembers whose it is, so that the run can be read by its id.
+func (t *tx) openKey(job jobhost.Name, k []byte) (id rawID, ok bool) {
+	if len(k) != len(job)+1+idLen {
+		t.damage(bOpen, k, errKey)
+		return id, false
+	}
+	copy(id[:], k[len(job)+1:])
+	t.remember(id, job)
+	return id, true
+}
+
+func (t *tx) remember(id rawID, job jobhost.Name) {
+	if t.jobOf == nil {
+		t.jobOf = map[rawID]jobhost.Name{}
+	}
+	t.jobOf[id] = job
+}
+
+// eachOpen calls each for every open run, or those of one job, by job and id.
+func (t *tx) eachOpen(job jobhost.Name, each func(jobhost.Run)) {
+	var prefix []byte
+	if job != "" {
+		prefix = putName(nil, job)
+	}
+	t.scan(bOpen, prefix, func(k, v []byte) bool {
+		i := bytes.IndexByte(k, 0)
+		if i < 0 {
+			t.damage(bOpen, k, errKey)
+			return true
+		}
+		id, ok := t.openKey(string(k[:i]), k)
+		if !ok {
+			return true
+		}
+		r, err := decodeRun(id, v)
+		if err != nil {
+			t.damage(bOpen, k, err)
+			return true
+		}
+		each(r)
+		return true
+	})
+}
+
+func (t *tx) Runs(ids ...jobhost.RunID) ([]jobhost.Run, error) {
+	out := make([]jobhost.Run, 0, len(ids))
+	for _, id := range ids {
+		raw, ok := toRaw(id)
+		if !ok {
+			continue
+		}
+		i, k, v := t.find(raw)
+		if v == nil {
+			continue
+		}
+		decode := decodeRun
+		if i == bRuns {
+			decode = decodeEndedRun
+		}
+		r, err := decode(raw, v)
+		if err != nil {
+			t.damage(i, k, err)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// find looks for a run where it is most likely: among the open runs of which the job is known, in the history, and
+// then among all open runs, which are few.
+func (t *tx) find(id rawID) (i bucket, k, v []byte) {
+	if v := t.findOpen(id); v != nil {
+		return bOpen, t.key, v
+	}
+	if k, v := t.findEnded(id); v != nil {
+		return bRuns, k, v
+	}
+	if !t.allOpen {
+		t.scan(bOpen, nil, func(k, _ []byte) bool {
+			if i := bytes.IndexByte(k, 0); i >= 0 {
+				t.openKey(string(k[:i]), k)
+			}
+			return true
+		})
+		t.allOpen = true
+	}
+	return bOpen, t.key, t.findOpen(id)
+}
+
+func (t *tx) findOpen(id rawID) []byte {
+	job, ok := t.jobOf[id]
+	if !ok {
+		return nil
+	}
+	t.key = append(putName(t.key[:0], job), id[:]...)
+	return t.get(bOpen, t.key)
+}
+
+// findEnded tries each instant of the id's millisecond at which a run started, and then the index of the runs that
+// started in another one.
+func (t *tx) findEnded(id rawID) (k, v []byte) {
+	c := t.bucket(bRuns).Cursor()
+	first := id.millis() * 1000
+	for at := first; at < first+1000; {
+		t.key = putStarted(t.key[:0], at, id)
+		k, v := c.Seek(t.key)
+		if bytes.Equal(k, t.key) {
+			return k, v
+		}
+		if len(k) != startedLen {
+			break
+		}
+		at = max(at+1, micro(k))
+	}
+	started := t.get(bRunIDs, id[:])
+	if len(started) != 8 {
+		return nil, nil
+	}
+	t.key = putStarted(t.key[:0], micro(started), id)
+	return t.key, t.get(bRuns, t.key)
+}
+
+func (t *tx) OpenRuns(node string) ([]jobhost.Run, error) {
+	var out []jobhost.Run
+	t.eachOpen("", func(r jobhost.Run) {
+		if node == "" || r.Node == node {
+			out = append(out, r)
+		}
+	})
+	return out, nil
+}
+
+func (t *tx) PutRuns(rs ...jobhost.Run) error {
+	var s *segment
+	for i := range rs {
+		r := &rs[i]
+		id, ok := toRaw(r.ID)
+		if !ok {
+			_, err := jobhost.ParseRunID(string(r.ID))
+			return err
+		}
+		if !r.State.Ended() {
+			if err := t.putOpen(r, id); err != nil {
+				return err
+			}
+			continue
+		}
+		if s == nil {
+			s = t.newestSegment()
+		}
+		if err := t.putEnded(r, id, s); err != nil {
+			return err
+		}
+	}
+	if s == nil {
+		return nil
+	}
+	return s.save(t)
+}
+
+func (t *tx) putOpen(r *jobhost.Run, id rawID) error {
+	t.begins = true
+	t.remember(id, r.Job)
+	t.key = append(putName(t.key[:0], r.Job), id[:]...)
+	return t.put(bOpen, t.key, t.encoded(func(e *enc) { e.run(r) }))
+}
+
+func (t *tx) putEnded(r *jobhost.Run, id rawID, s *segment) error {
+	t.key = append(putName(t.key[:0], r.Job), id[:]...)
+	if err := t.delete(bOpen, t.key); err != nil {
+		return err
+	}
+	started := r.StartedAt.UnixMicro()
+	t.key = putStarted(t.key[:0], started, id)
+	if err := t.put(bRuns, t.key, t.encoded(func(e *enc) { e.endedRun(s.number, r) })); err != nil {
+		return err
+	}
+	if err := s.add(t, r.Job, started, id); err != nil || sameMillis(id, started) {
+		return err
+	}
+	return t.put(bRunIDs, id[:], t.encoded(func(e *enc) { *e = putMicro(*e, started) }))
+}
+
+// sameMillis reports whether a run can be found by its id alone.
+func sameMillis(id rawID, started int64) bool {
+	first := id.millis() * 1000
+	return first <= started && started < first+1000
+}
+
+func (t *tx) AppendLog(id jobhost.RunID, chunk []byte) error {
+	raw, ok := toRaw(id)
+	if !ok {
+		_, err := jobhost.ParseRunID(string(id))
+		return err
+	}
+	n := uint32(0)
+	t.key = binary.BigEndian.AppendUint32(append(t.key[:0], raw[:]...), ^n)
+	c := t.bucket(bLogs).Cursor()
+	k, _ := c.Seek(t.key)
+	if k == nil {
+		k, _ = c.Last()
+	} else {
+		k, _ = c.Prev()
+	}
+	if len(k) == idLen+4 && bytes.HasPrefix(k, raw[:]) {
+		n = binary.BigEndian.Uint32(k[idLen:]) + 1
+	}
+	t.key = binary.BigEndian.AppendUint32(append(t.key[:0], raw[:]...), n)
+	return t.put(bLogs, t.key, t.kept(chunk))
+}
+
+func (t *tx) Log(id jobhost.RunID) ([][]byte, error) {
+	var chunks [][]byte
+	if raw, ok := toRaw(id); ok {
+		t.scan(bLogs, raw[:], func(_, v []byte) bool {
+			chunks = append(chunks, slices.Clone(v))
+			return true
+		})
+	}
+	return chunks, nil
+}
+
+func (t *tx) PutOutput(id jobhost.RunID, out []byte) error {
+	raw, ok := toRaw(id)
+	if !ok {
+		_, err := jobhost.ParseRunID(string(id))
+		return err
+	}
+	return t.put(bOutputs, raw[:], t.kept(out))
+}
+
+func (t *tx) Output(id jobhost.RunID) ([]byte, bool, error) {
+	raw, ok := toRaw(id)
+	if !ok {
+		return nil, false, nil
+	}
+	v := t.get(bOutputs, raw[:])
+	return bytes.Clone(v), v != nil, nil
+}
