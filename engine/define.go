@@ -1,0 +1,365 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/jobhost/jobhost"
+)
+
+// Schedule defines or replaces jobs at run time. See [jobhost.Scheduler].
+func (e *Engine) Schedule(ctx context.Context, defs []jobhost.JobDef) []jobhost.Result[jobhost.JobInfo] {
+	known, err := e.knownPlugins(ctx)
+	return batch(ctx, e, defs, func(_ int, def jobhost.JobDef, out *jobhost.Result[jobhost.JobInfo]) *command {
+		if out.Err = err; out.Err == nil {
+			out.Err = e.checkDef(def, known)
+		}
+		if out.Err != nil {
+			return nil
+		}
+		return e.define(def, &out.Value, func(old *jobhost.Job) (jobhost.Source, string, bool) {
+			switch {
+			case old == nil || old.Fingerprint == "":
+				return jobhost.SourceRuntime, "", true
+			case old.Fingerprint == def.Fingerprint():
+				return jobhost.SourceFile, old.Fingerprint, true
+			}
+			return jobhost.SourceOverridden, old.Fingerprint, true
+		})
+	})
+}
+
+// Apply makes the definitions of the files what the store has of source File (SPEC 21). What has not changed keeps its
+// state, an override stays as long as its file's definition does, and on a private store jobs that no file defines any
+// more are removed. It checks all definitions before it changes anything, and reports every problem, joined.
+func (e *Engine) Apply(ctx context.Context, defs []jobhost.JobDef) error {
+	known, err := e.knownPlugins(ctx)
+	if err != nil {
+		return err
+	}
+	var problems []error
+	for i, def := range defs {
+		problems = append(problems, e.checkDef(def, known))
+		if slices.ContainsFunc(defs[:i], func(o jobhost.JobDef) bool { return o.Name == def.Name }) {
+			problems = append(problems, invalid("job %q is defined twice", def.Name))
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return err
+	}
+	results := batch(ctx, e, defs, func(_ int, def jobhost.JobDef, out *jobhost.Result[jobhost.JobInfo]) *command {
+		return e.define(def, &out.Value, e.fileWins(def))
+	})
+	for i, r := range results {
+		problems = append(problems, r.Err)
+		for _, w := range r.Value.Warnings {
+			e.log.Warn(w, slog.String("job", defs[i].Name))
+		}
+	}
+	if err := errors.Join(problems...); err != nil || e.store.Shared() {
+		return err
+	}
+	return e.removeFileJobs(ctx, defs)
+}
+
+// fileWins decides what a file's definition does to what the store has.
+func (e *Engine) fileWins(def jobhost.JobDef) func(*jobhost.Job) (jobhost.Source, string, bool) {
+	print := def.Fingerprint()
+	return func(old *jobhost.Job) (jobhost.Source, string, bool) {
+		same := old != nil && old.Fingerprint == print && old.Source != jobhost.SourceRuntime
+		return jobhost.SourceFile, print, !same
+	}
+}
+
+// removeFileJobs removes file jobs that are not among defs; one that was changed at run time becomes a Runtime job.
+func (e *Engine) removeFileJobs(ctx context.Context, defs []jobhost.JobDef) error {
+	keep := make(map[jobhost.Name]bool, len(defs))
+	for _, d := range defs {
+		keep[d.Name] = true
+	}
+	var gone []jobhost.Name
+	err := e.eachJob(ctx, func(j jobhost.JobState) {
+		if j.Source != jobhost.SourceRuntime && !keep[j.Name] {
+			gone = append(gone, j.Name)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	results := batch(ctx, e, gone, func(_ int, name jobhost.Name, _ *jobhost.Result[struct{}]) *command {
+		return &command{jobs: []jobhost.Name{name}, do: func(t *turn) error {
+			job := t.jobs[name]
+			switch {
+			case job == nil:
+				return nil
+			case job.Source == jobhost.SourceOverridden:
+				job.Source, job.Fingerprint = jobhost.SourceRuntime, ""
+				return t.tx.PutJobs(job.Job)
+			}
+			return t.remove(name)
+		}}
+	})
+	var problems []error
+	for i, r := range results {
+		problems = append(problems, r.Err)
+		e.log.Info("a job is in no file any more", slog.String("job", gone[i]))
+	}
+	return errors.Join(problems...)
+}
+
+// eachJob calls f with every job, a page of a transaction at a time.
+func (e *Engine) eachJob(ctx context.Context, f func(jobhost.JobState)) error {
+	const page = 1000
+	for last := ""; ; {
+		var jobs []jobhost.JobState
+		err := e.store.View(ctx, func(tx jobhost.Tx) error {
+			names, err := tx.JobNames(last, page)
+			if err != nil {
+				return err
+			}
+			jobs, err = tx.Jobs(names...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, j := range jobs {
+			f(j)
+			last = j.Name
+		}
+		if len(jobs) < page {
+			return nil
+		}
+	}
+}
+
+func (e *Engine) knownPlugins(ctx context.Context) (plugins, error) {
+	list, err := e.runner.Plugins(ctx)
+	return listPlugins(list), err
+}
+
+// checkDef reports every problem of a definition that this node can know.
+func (e *Engine) checkDef(def jobhost.JobDef, known plugins) error {
+	if err := def.Check(); err != nil {
+		return err
+	}
+	if def.RunOnEveryInstance {
+		return invalid("job %q: run_on_every_instance is not available yet", def.Name)
+	}
+	if _, ok := known[def.Plugin]; !ok {
+		return &jobhost.Error{
+			Code: jobhost.NotFoundPlugin, Op: "define", Msg: fmt.Sprintf("job %q: plugin %q is not loaded", def.Name, def.Plugin),
+			Hint: "put " + def.Plugin + ".wasm into the plugin folder",
+		}
+	}
+	for _, t := range def.Triggers {
+		if _, err := e.plans.of(t.Schedule); err != nil {
+			return invalid("job %q: trigger %q: %v", def.Name, t.Name, err)
+		}
+	}
+	return nil
+}
+
+// define is the command that puts a definition into the store. decide is asked with the stored job, nil if there is none,
+// for the new source and fingerprint, and whether to write at all.
+func (e *Engine) define(def jobhost.JobDef, info *jobhost.JobInfo, decide func(*jobhost.Job) (jobhost.Source, string, bool)) *command {
+	return &command{jobs: []jobhost.Name{def.Name}, do: func(t *turn) error {
+		*info = jobhost.JobInfo{Name: def.Name}
+		var old *jobhost.Job
+		job := t.jobs[def.Name]
+		if job != nil {
+			old = &job.Job
+		} else {
+			job = &jobhost.JobState{}
+		}
+		source, print, write := decide(old)
+		if !write {
+			info.Source = old.Source
+			return nil
+		}
+		if source == jobhost.SourceFile && old != nil && old.Source != jobhost.SourceFile {
+			info.Warnings = append(info.Warnings, "the file's definition replaces one that was made at run time")
+		}
+		info.Source = source
+		job.JobDef, job.Source, job.Fingerprint = def, source, print
+		job.Triggers = nil
+		t.jobs[def.Name] = job
+		t.unhold(def.Name)
+		if err := t.tx.PutJobs(job.Job); err != nil {
+			return err
+		}
+		return t.defineTriggers(job, def, info)
+	}}
+}
+
+// defineTriggers makes a job's triggers those of its definition; one-shots stay.
+func (t *turn) defineTriggers(job *jobhost.JobState, def jobhost.JobDef, info *jobhost.JobInfo) error {
+	stored, err := t.tx.TriggersOf(def.Name)
+	if err != nil {
+		return err
+	}
+	old := make(map[jobhost.Name]*jobhost.Trigger, len(stored))
+	for i := range stored {
+		old[stored[i].Key.Trigger] = &stored[i]
+	}
+	var put []jobhost.Trigger
+	for _, d := range def.Triggers {
+		was := old[d.Name]
+		delete(old, d.Name)
+		p, err := t.plans.of(d.Schedule)
+		if err != nil {
+			return err // checked before; only a closed zone database could do this
+		}
+		unchanged := was != nil && sameSchedule(was.Schedule, p)
+		n := redefine(was, def, d, p, unchanged, t.now, rules{t.cfg.MisfireThreshold, t.cfg.PollInterval})
+		n = ready(n, job.Job)
+		put = append(put, n)
+		if n.State == jobhost.TriggerComplete && !unchanged {
+			info.Warnings = append(info.Warnings, fmt.Sprintf("trigger %q has no due time: %q never fires from now on", d.Name, d.Schedule))
+		}
+		if !unchanged {
+			t.fired = append(t.fired, n)
+		}
+	}
+	var gone []jobhost.TriggerKey
+	for _, o := range old {
+		if o.OneShot == nil {
+			gone = append(gone, o.Key)
+		} else {
+			put = append(put, ready(*o, job.Job))
+		}
+	}
+	if err := t.tx.DeleteTriggers(gone...); err != nil {
+		return err
+	}
+	return t.tx.PutTriggers(put...)
+}
+
+// sameSchedule reports whether a stored text means what a plan's does.
+func sameSchedule(text string, p *plan) bool {
+	s, err := jobhost.ParseSchedule(text)
+	return err == nil && s == p.Schedule
+}
+
+// remove deletes a job with its triggers and one-shots.
+func (t *turn) remove(name jobhost.Name) error {
+	delete(t.jobs, name)
+	t.unhold(name)
+	return t.tx.DeleteJobs(name)
+}
+
+// Delete removes jobs. See [jobhost.Scheduler].
+func (e *Engine) Delete(ctx context.Context, names []jobhost.Name) []jobhost.Result[struct{}] {
+	return batch(ctx, e, names, func(_ int, name jobhost.Name, _ *jobhost.Result[struct{}]) *command {
+		c := &command{jobs: []jobhost.Name{name}}
+		c.do = func(t *turn) error {
+			if t.jobs[name] == nil {
+				c.err = notFoundJob(name)
+				return nil
+			}
+			return t.remove(name)
+		}
+		return c
+	})
+}
+
+// Pause stops the firing of jobs or triggers. See [jobhost.Scheduler].
+func (e *Engine) Pause(ctx context.Context, targets []jobhost.Target) []jobhost.Result[struct{}] {
+	return e.setPaused(ctx, targets, true)
+}
+
+// Resume lets jobs or triggers fire again; how late they are is judged by their misfire policy.
+func (e *Engine) Resume(ctx context.Context, targets []jobhost.Target) []jobhost.Result[struct{}] {
+	return e.setPaused(ctx, targets, false)
+}
+
+func (e *Engine) setPaused(ctx context.Context, targets []jobhost.Target, paused bool) []jobhost.Result[struct{}] {
+	return batch(ctx, e, targets, func(_ int, g jobhost.Target, _ *jobhost.Result[struct{}]) *command {
+		c := &command{jobs: []jobhost.Name{g.Job}}
+		c.do = func(t *turn) error {
+			job := t.jobs[g.Job]
+			if job == nil {
+				c.err = notFoundJob(g.Job)
+				return nil
+			}
+			if !paused {
+				g.Reason = ""
+			}
+			ts, err := t.tx.TriggersOf(g.Job)
+			if err != nil {
+				return err
+			}
+			if g.Trigger != "" {
+				ts = slices.DeleteFunc(ts, func(x jobhost.Trigger) bool { return x.Key.Trigger != g.Trigger })
+				if len(ts) == 0 {
+					c.err = notFoundTrigger(g.Job, g.Trigger)
+					return nil
+				}
+				ts[0].Paused, ts[0].PauseReason = paused, g.Reason
+			} else {
+				job.Paused, job.PauseReason = paused, g.Reason
+				if err := t.tx.PutJobs(job.Job); err != nil {
+					return err
+				}
+			}
+			for i := range ts {
+				ts[i].Ready = time.Time{}
+				ts[i] = ready(ts[i], job.Job)
+			}
+			return t.tx.PutTriggers(ts...)
+		}
+		return c
+	})
+}
+
+// batch makes a command of each item, has them all done in as few turns as they fit in, and gives each its answer. item
+// returns nil for one that it has answered itself.
+func batch[In, Out any](ctx context.Context, e *Engine, items []In, item func(i int, x In, out *jobhost.Result[Out]) *command) []jobhost.Result[Out] {
+	out := make([]jobhost.Result[Out], len(items))
+	cmds := make([]*command, len(items))
+	var queued []*command
+	for i, x := range items {
+		if cmds[i] = item(i, x, &out[i]); cmds[i] != nil {
+			queued = append(queued, cmds[i])
+		}
+	}
+	err := e.queue(ctx, queued...)
+	for i, c := range cmds {
+		switch {
+		case c == nil:
+		case err != nil:
+			out[i].Err = err
+		default:
+			out[i].Err = c.wait(ctx)
+		}
+	}
+	return out
+}
+
+func invalid(format string, args ...any) error {
+	return &jobhost.Error{Code: jobhost.InvalidDefinition, Op: "define", Msg: fmt.Sprintf(format, args...)}
+}
+
+func notFoundJob(name jobhost.Name) error {
+	return &jobhost.Error{
+		Code: jobhost.NotFoundJob, Msg: fmt.Sprintf("job %q is not registered", name), Hint: "`jobhost job ls` lists the jobs",
+		Params: map[string]any{"job": name},
+	}
+}
+
+func notFoundTrigger(job, trigger jobhost.Name) error {
+	return &jobhost.Error{
+		Code: jobhost.NotFoundTrigger, Msg: fmt.Sprintf("job %q has no trigger %q", job, trigger),
+		Hint: fmt.Sprintf("`jobhost job show %s` lists its triggers", job), Params: map[string]any{"job": job, "trigger": trigger},
+	}
+}
+
+func notFoundRun(id jobhost.RunID, what string) error {
+	return &jobhost.Error{
+		Code: jobhost.NotFoundRun, Msg: fmt.Sprintf("run %q %s", id, what), Params: map[string]any{"run": string(id)},
+	}
+}

@@ -1,0 +1,378 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"maps"
+	"time"
+
+	"github.com/jobhost/jobhost"
+)
+
+// mostCompletions and mostCommands bound one turn, so that one commit stays short.
+const (
+	mostCompletions = 1000
+	mostCommands    = 1000
+)
+
+// memory is what turns remember between each other. Only a turn touches it.
+type memory struct {
+	held       held      // what cannot start here
+	plugins    plugins   // as of listed
+	listed     time.Time // zero: never
+	reconciled bool
+	unsure     []jobhost.RunID // may have been started by turns whose outcome is unknown
+	most       int             // completions per turn while turns fail; 0: they do not
+	full       bool            // the store was full: nothing is claimed until a turn without claims went through
+	flushed    time.Time       // when logs of runs in progress were last stored
+	logs       []logChunks     // taken from them and not stored yet
+	cleaned    time.Time
+	cleaning   cleaning
+}
+
+// Serve fires triggers until ctx ends and then stops: it drains for DrainDelay, refuses requests, waits up to
+// ShutdownTimeout for the runs in progress, cancels the rest and waits until their ends are recorded. It returns nil after
+// an orderly stop and otherwise the store's error. An engine serves once.
+func (e *Engine) Serve(ctx context.Context) error {
+	e.mu.Lock()
+	if e.looping || e.state >= Stopping {
+		e.mu.Unlock()
+		return errStopped
+	}
+	e.state, e.looping = Serving, true
+	e.mu.Unlock()
+	work := context.WithoutCancel(ctx)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	e.loop(work, ctx.Done(), timer)
+	if e.cfg.DrainDelay > 0 {
+		e.set(Draining)
+		over := make(chan struct{})
+		defer time.AfterFunc(e.cfg.DrainDelay, func() { close(over) }).Stop()
+		e.loop(work, over, timer)
+	}
+	return e.stop(work, timer)
+}
+
+// Drain stops the firing of triggers; requests are still taken and runs in progress go on.
+func (e *Engine) Drain() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.state == Serving {
+		e.state = Draining
+	}
+}
+
+func (e *Engine) set(s State) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.state = s
+}
+
+// loop turns until over is closed, and sleeps as long as there is nothing to do.
+func (e *Engine) loop(ctx context.Context, over <-chan struct{}, timer *time.Timer) {
+	for {
+		select {
+		case <-over:
+			return
+		default:
+		}
+		_, again, err := e.turn(ctx, e.State() == Serving)
+		if again && err == nil {
+			continue
+		}
+		wait, wake := e.cfg.PollInterval, e.wake
+		if err != nil {
+			e.log.Error("a turn failed", slog.Any("err", err))
+			wake = nil // a store that fails is not asked more often because runs end
+		} else {
+			wait = e.sleep(ctx)
+		}
+		timer.Reset(wait)
+		select {
+		case <-over:
+			return
+		case <-timer.C:
+		case <-wake:
+		}
+	}
+}
+
+// sleep is how long there is nothing to do: until the next trigger is due that could start, at most a poll interval.
+func (e *Engine) sleep(ctx context.Context) time.Duration {
+	e.turning.Lock()
+	defer e.turning.Unlock()
+	e.mu.Lock()
+	idle := e.state != Serving || len(e.active) >= e.cfg.MaxConcurrentRuns
+	e.mu.Unlock()
+	if idle || e.full {
+		return e.cfg.PollInterval
+	}
+	next, err := e.nextReady(ctx)
+	if err != nil || next.IsZero() {
+		return e.cfg.PollInterval
+	}
+	return min(e.cfg.PollInterval, max(0, next.Sub(e.cfg.Now())))
+}
+
+func (e *Engine) nextReady(ctx context.Context) (next time.Time, err error) {
+	err = e.store.View(ctx, func(tx jobhost.Tx) (err error) {
+		next, err = tx.NextReady(e.held.query(time.Time{}, 0))
+		return err
+	})
+	return next, err
+}
+
+// turn does one turn, with claims or without. It returns the runs that were started, and reports whether another turn
+// should follow at once.
+func (e *Engine) turn(ctx context.Context, claim bool) (runs []started, again bool, err error) {
+	e.turning.Lock()
+	defer e.turning.Unlock()
+	if err := e.prepare(ctx); err != nil {
+		return nil, false, err
+	}
+	now := e.now()
+	e.refresh(ctx, now)
+	done, cmds, slots := e.take(claim)
+	e.takeLogs(now)
+	if len(done) == 0 && len(cmds) == 0 && len(e.logs) == 0 {
+		if e.most > 0 || e.full { // everything that was waiting is stored: make room, then claim again
+			if e.full {
+				e.cleaned = time.Time{}
+			}
+			_, err := e.housekeep(ctx, now)
+			e.most, e.full = 0, false
+			return nil, claim && err == nil, err
+		}
+		if slots == 0 {
+			again, err := e.housekeep(ctx, now)
+			return nil, again, err
+		}
+		next, err := e.nextReady(ctx)
+		if err != nil {
+			return nil, false, err
+		}
+		if next.IsZero() || next.After(now) {
+			again, err := e.housekeep(ctx, now)
+			return nil, again, err
+		}
+	}
+	t := &turn{cfg: &e.cfg, plans: e.plans, now: now, ids: drawIDs(now, slots), held: e.held, plugins: e.plugins, logs: e.logs}
+	err = e.store.Update(ctx, func(tx jobhost.Tx) error { return t.run(tx, done, cmds, slots) })
+	if err != nil {
+		again, err := e.failed(err, t, done, cmds)
+		return nil, again, err
+	}
+	e.held, e.logs = t.newHeld, nil
+	e.recorded(done, cmds, t)
+	t.report(e.log)
+	for _, s := range t.started {
+		e.dispatch(s)
+	}
+	if _, err := e.housekeep(ctx, now); err != nil {
+		e.log.Error("housekeeping failed", slog.Any("err", err))
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return t.started, len(e.done) > 0 || len(e.cmds) > 0 || slots > 0 && t.slots == 0, nil
+}
+
+// prepare does what must precede the first turn, and after a turn whose outcome is unknown the next.
+func (e *Engine) prepare(ctx context.Context) error {
+	if err := e.reconcile(ctx); err != nil {
+		return err
+	}
+	return e.readBack(ctx)
+}
+
+// refresh asks once per poll interval which plugins can run here. When that changed, what was held is looked at again.
+func (e *Engine) refresh(ctx context.Context, now time.Time) {
+	if age := now.Sub(e.listed); age >= 0 && age < e.cfg.PollInterval {
+		return
+	}
+	list, err := e.runner.Plugins(ctx)
+	if err != nil {
+		e.log.Error("plugins cannot be listed", slog.Any("err", err))
+		return
+	}
+	if ps := listPlugins(list); !maps.Equal(ps, e.plugins) {
+		e.plugins, e.held.jobs = ps, nil
+	}
+	e.listed = now
+}
+
+// plugins maps the key of each loaded plugin to why it cannot run here; "" when it can.
+type plugins map[jobhost.Name]string
+
+func listPlugins(list []jobhost.Plugin) plugins {
+	out := make(plugins, len(list))
+	for _, p := range list {
+		out[p.Key] = ""
+		if !p.Ready {
+			out[p.Key] = "plugin " + p.Key + " is not ready: " + cmp.Or(p.Problem, "it is being compiled")
+		}
+	}
+	return out
+}
+
+// why says why a plugin cannot run here, "" when it can.
+func (p plugins) why(key jobhost.Name) string {
+	why, ok := p[key]
+	if !ok {
+		return "plugin " + key + " is not loaded on this node"
+	}
+	return why
+}
+
+// take removes from the queues what the next turn will do, and says how many runs it may start.
+func (e *Engine) take(claim bool) (done []*ending, cmds []*command, slots int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n := min(len(e.done), mostCompletions)
+	if e.most > 0 {
+		n = min(n, e.most) // turns fail: completions only
+	} else {
+		m := min(len(e.cmds), mostCommands)
+		cmds, e.cmds = e.cmds[:m:m], e.cmds[m:]
+		if claim && !e.full {
+			slots = max(0, min(e.cfg.AcquireBatchSize, e.cfg.MaxConcurrentRuns-len(e.active)))
+		}
+	}
+	return e.done[:n:n], cmds, slots
+}
+
+// logChunks is what a run in progress has said since its log was last stored.
+type logChunks struct {
+	run    jobhost.RunID
+	chunks [][]byte
+}
+
+// takeLogs takes from runs in progress what they have said, every two seconds.
+func (e *Engine) takeLogs(now time.Time) {
+	if age := now.Sub(e.flushed); e.most > 0 || age >= 0 && age < logFlush {
+		return
+	}
+	e.flushed = now
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for id, a := range e.active {
+		if chunks := a.log.unsaved(); len(chunks) > 0 {
+			e.logs = append(e.logs, logChunks{id, chunks})
+		}
+	}
+}
+
+// recorded takes what is stored off the queue and answers those who wait for it.
+func (e *Engine) recorded(done []*ending, cmds []*command, t *turn) {
+	e.mu.Lock()
+	e.done = e.done[len(done):]
+	for _, d := range done {
+		e.tell(d)
+		e.cleaning.grew(d.run.Job)
+	}
+	if len(e.done) == 0 {
+		e.most = 0
+	}
+	e.heldNow = t.newHeld
+	e.beat()
+	e.mu.Unlock()
+	for _, c := range cmds {
+		c.done <- c.err
+	}
+}
+
+// failed sorts out a turn that was not confirmed. The runs it may have started are read back before the next one. It reports whether a smaller
+// turn should follow at once: when a record, not the store, is to blame, completions are halved until the one that cannot
+// be stored stands alone, which is then stored without its output.
+func (e *Engine) failed(err error, t *turn, done []*ending, cmds []*command) (again bool, _ error) {
+	for _, s := range t.started {
+		e.unsure = append(e.unsure, s.run.ID)
+	}
+	for _, c := range cmds {
+		c.done <- unconfirmed(err)
+	}
+	e.full = jobhost.CodeOf(err) == jobhost.StoreFull
+	if e.full || jobhost.CodeOf(err) == jobhost.StoreUnreachable || len(done) == 0 {
+		return false, err
+	}
+	switch {
+	case e.most == 0:
+		e.most = len(done)
+	case len(done) > 1:
+		e.most = (len(done) + 1) / 2
+	case !done[0].degraded:
+		done[0].degraded = true
+		e.log.Error("an outcome cannot be stored; it is recorded without output and log",
+			slog.String("run", string(done[0].run.ID)), slog.Any("err", err))
+	default: // not even so: let the others pass, then wait
+		e.mu.Lock()
+		e.done = append(e.done[1:], done[0])
+		e.mu.Unlock()
+		return false, err
+	}
+	return true, nil
+}
+
+func unconfirmed(err error) error {
+	if jobhost.CodeOf(err) != "" || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &jobhost.Error{Code: jobhost.StoreUnreachable, Op: "engine", Msg: "the store did not confirm: " + err.Error(), Err: err}
+}
+
+// readBack looks up the runs that unconfirmed turns may have started. What was stored after all is dispatched.
+func (e *Engine) readBack(ctx context.Context) error {
+	if len(e.unsure) == 0 {
+		return nil
+	}
+	var found []started
+	err := e.store.View(ctx, func(tx jobhost.Tx) error {
+		found = found[:0]
+		runs, err := tx.Runs(e.unsure...)
+		if err != nil {
+			return err
+		}
+		for _, r := range runs {
+			jobs, err := tx.Jobs(r.Job)
+			if err != nil {
+				return err
+			}
+			if r.State == jobhost.RunRunning && r.Node == e.cfg.NodeID && len(jobs) == 1 && !e.holds(r.ID) {
+				found = append(found, started{r, jobs[0].Job, r.Kind == jobhost.KindSchedule})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	e.unsure = nil
+	for _, s := range found {
+		e.dispatch(s)
+	}
+	return nil
+}
+
+// holds reports whether a run is in progress here, or its end is about to be recorded.
+func (e *Engine) holds(id jobhost.RunID) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.inProgress(id)
+}
+
+// drawIDs draws n ids at once.
+func drawIDs(now time.Time, n int) []jobhost.RunID {
+	if n == 0 {
+		return nil
+	}
+	random := make([]byte, 10*n)
+	_, _ = rand.Read(random) // never fails
+	ids := make([]jobhost.RunID, n)
+	for i := range ids {
+		ids[i] = jobhost.NewRunID(now, [10]byte(random[10*i:]))
+	}
+	return ids
+}

@@ -1,0 +1,288 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jobhost/jobhost"
+)
+
+// idempotencyTime is how long an idempotency key stands for its run.
+const idempotencyTime = 24 * time.Hour
+
+// Trigger runs jobs on this instance and waits. See [jobhost.Scheduler].
+func (e *Engine) Trigger(ctx context.Context, reqs []jobhost.TriggerRequest) []jobhost.Result[jobhost.Run] {
+	now := e.now()
+	ids := drawIDs(now, len(reqs))
+	ends := make([]chan jobhost.Run, len(reqs))
+	out := batch(ctx, e, reqs, func(i int, req jobhost.TriggerRequest, out *jobhost.Result[jobhost.Run]) *command {
+		if out.Err = e.checkRequest(req.Data); out.Err == nil {
+			out.Err = e.await(ids[i], &ends[i])
+		}
+		if out.Err != nil {
+			return nil
+		}
+		return e.startNow(req, ids[i], now)
+	})
+	for i := range out {
+		if out[i].Err != nil {
+			e.unawait(ids[i])
+			continue
+		}
+		out[i].Value, out[i].Err = e.awaitEnd(ctx, ids[i], ends[i])
+	}
+	return out
+}
+
+// await registers somebody who waits for the end of a run that is about to be started. It fails where no run may be.
+func (e *Engine) await(id jobhost.RunID, end *chan jobhost.Run) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.state == Created || e.state >= Stopping {
+		return errStopped
+	}
+	*end = make(chan jobhost.Run, 1)
+	e.waiters[id] = *end
+	return nil
+}
+
+func (e *Engine) unawait(id jobhost.RunID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.waiters, id)
+}
+
+// awaitEnd waits until the end of a run is on record. When no loop runs it turns by itself.
+func (e *Engine) awaitEnd(ctx context.Context, id jobhost.RunID, end <-chan jobhost.Run) (jobhost.Run, error) {
+	for {
+		e.mu.Lock()
+		pulse, turn := e.pulse, !e.looping && len(e.done) > 0
+		e.mu.Unlock()
+		if turn {
+			if _, _, err := e.turn(ctx, false); err != nil {
+				return jobhost.Run{ID: id}, err
+			}
+		}
+		select {
+		case r, ok := <-end:
+			if !ok {
+				return jobhost.Run{ID: id}, errStopped
+			}
+			return r, nil
+		case <-pulse:
+		case <-ctx.Done():
+			e.unawait(id)
+			return jobhost.Run{ID: id}, context.Cause(ctx)
+		}
+	}
+}
+
+// startNow is the command that starts a manual run.
+func (e *Engine) startNow(req jobhost.TriggerRequest, id jobhost.RunID, now time.Time) *command {
+	c := &command{jobs: []jobhost.Name{req.Job}}
+	c.do = func(t *turn) error {
+		job := t.jobs[req.Job]
+		if job == nil {
+			c.err = notFoundJob(req.Job)
+			return nil
+		}
+		if t.busy(job) {
+			c.err = &jobhost.Error{
+				Code: jobhost.JobRunning, Op: "trigger", Msg: fmt.Sprintf("job %q is running and must not run concurrently: run %s", req.Job, job.Open[0]),
+				Hint:   "wait for it, enqueue the run instead, or set allow_concurrent",
+				Params: map[string]any{"job": req.Job, "run": string(job.Open[0])},
+			}
+			return nil
+		}
+		r := jobhost.Run{
+			ID: id, Job: req.Job, Kind: jobhost.KindManual, Attempt: 1, ScheduledAt: now, Priority: jobhost.DefaultPriority,
+			State: jobhost.RunRunning, Node: e.cfg.NodeID, StartedAt: t.now,
+		}
+		if r.Data, c.err = mergeRequest(job.Job, req.Data); c.err == nil {
+			t.begin(job, r, false)
+		}
+		return nil
+	}
+	return c
+}
+
+// Enqueue plans runs and returns their ids. See [jobhost.Scheduler].
+func (e *Engine) Enqueue(ctx context.Context, reqs []jobhost.EnqueueRequest) []jobhost.Result[jobhost.RunID] {
+	now := e.now()
+	ids := drawIDs(now, len(reqs))
+	return batch(ctx, e, reqs, func(i int, req jobhost.EnqueueRequest, out *jobhost.Result[jobhost.RunID]) *command {
+		if out.Err = e.checkRequest(req.Data); out.Err != nil {
+			return nil
+		}
+		if len(req.IdempotencyKey) > 255 {
+			out.Err = invalid("the idempotency key has %d characters, at most 255 are allowed", len(req.IdempotencyKey))
+			return nil
+		}
+		return e.enqueue(req, ids[i], now, &out.Value)
+	})
+}
+
+// enqueue is the command that writes a manual- one-shot.
+func (e *Engine) enqueue(req jobhost.EnqueueRequest, id jobhost.RunID, now time.Time, got *jobhost.RunID) *command {
+	c := &command{jobs: []jobhost.Name{req.Job}}
+	c.do = func(t *turn) error {
+		job := t.jobs[req.Job]
+		if job == nil {
+			c.err = notFoundJob(req.Job)
+			return nil
+		}
+		if _, c.err = mergeRequest(job.Job, req.Data); c.err != nil {
+			return nil
+		}
+		*got = id
+		if key := req.IdempotencyKey; key != "" {
+			first, ok, err := t.tx.Idempotent(req.Job, key, t.now)
+			if err != nil {
+				return err
+			}
+			if ok {
+				*got = first
+				return nil
+			}
+			if err := t.tx.PutIdempotent(req.Job, key, id, t.now.Add(idempotencyTime)); err != nil {
+				return err
+			}
+		}
+		due := now
+		if !req.At.IsZero() {
+			due = req.At.Round(0).UTC().Truncate(precision)
+		}
+		r := jobhost.Run{ID: id, Job: req.Job, Priority: jobhost.DefaultPriority}
+		if req.Priority != nil {
+			r.Priority = *req.Priority
+		}
+		one := oneShot(jobhost.ManualPrefix, r, due, jobhost.OneShot{Kind: jobhost.KindManual, RunID: id, Attempt: 1, Data: req.Data})
+		return t.tx.PutTriggers(ready(one, job.Job))
+	}
+	return c
+}
+
+func (e *Engine) checkRequest(data []byte) error {
+	if err := jobhost.CheckData(data); err != nil {
+		return invalid("request: %v", err)
+	}
+	return nil
+}
+
+// mergeRequest is the data of a manual run: job and request, no trigger (SPEC 3).
+func mergeRequest(job jobhost.Job, data []byte) ([]byte, error) {
+	merged, err := jobhost.MergeData(job.Data, data)
+	if err != nil {
+		return nil, invalid("job %q: data cannot be merged: %v", job.Name, err)
+	}
+	if len(merged) > jobhost.MaxData {
+		return nil, invalid("job %q: merged with the request's, data has %d bytes, at most %d are allowed", job.Name, len(merged), jobhost.MaxData)
+	}
+	return merged, nil
+}
+
+// CancelRuns asks runs to end. See [jobhost.Scheduler].
+func (e *Engine) CancelRuns(ctx context.Context, ids []jobhost.RunID) []jobhost.Result[struct{}] {
+	return batch(ctx, e, ids, func(_ int, id jobhost.RunID, _ *jobhost.Result[struct{}]) *command {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if a := e.active[id]; a != nil {
+			e.ask(a)
+			return nil
+		}
+		return e.cancelElsewhere(id)
+	})
+}
+
+// cancelElsewhere is the command that cancels a run which is not in progress on this node: one that has not started is
+// taken out of the queue and recorded as Canceled; for one on another node a request is left.
+func (e *Engine) cancelElsewhere(id jobhost.RunID) *command {
+	c := &command{}
+	c.do = func(t *turn) error {
+		runs, err := t.tx.Runs(id)
+		if err != nil {
+			return err
+		}
+		if len(runs) == 1 {
+			r := runs[0]
+			switch {
+			case r.State.Ended():
+				c.err = notFoundRun(id, fmt.Sprintf("has ended: %v", r.State))
+			case r.Node != e.cfg.NodeID:
+				return t.tx.PutCancel(r.Node, id)
+			}
+			return nil
+		}
+		pending, err := t.tx.Pending(id)
+		if err != nil {
+			return err
+		}
+		if len(pending) == 0 {
+			c.err = notFoundRun(id, "does not exist")
+			return nil
+		}
+		return t.cancelPending(pending[0])
+	}
+	return c
+}
+
+// cancelPending removes the one-shot of a run that has not started, and records the run as Canceled.
+func (t *turn) cancelPending(p jobhost.Trigger) error {
+	if err := t.lock([]jobhost.Name{p.Key.Job}); err != nil {
+		return err
+	}
+	if err := t.tx.DeleteTriggers(p.Key); err != nil {
+		return err
+	}
+	var job jobhost.Job
+	if j := t.jobs[p.Key.Job]; j != nil {
+		job = j.Job
+	}
+	r, err := start(p, job, p.OneShot.RunID, p.Due, t.now, t.cfg.NodeID)
+	if err != nil {
+		r.Data = p.OneShot.Data
+	}
+	r.State, r.EndedAt, r.ErrorCode, r.ErrorMessage = jobhost.RunCanceled, t.now, jobhost.Canceled, "cancelled before it started"
+	return t.tx.PutRuns(r)
+}
+
+// PollOnce does one cycle: a turn that claims, then turns without claims until the runs that it started are on record. It
+// is for tests and for programs that keep time themselves; it may be called while an earlier call still waits, but not
+// beside Serve.
+func (e *Engine) PollOnce(ctx context.Context) error {
+	e.mu.Lock()
+	if e.state == Created {
+		e.state = Serving
+	}
+	claim := e.state == Serving
+	e.mu.Unlock()
+	mine, _, err := e.turn(ctx, claim)
+	if err != nil {
+		return err
+	}
+	for {
+		e.mu.Lock()
+		pulse, queued, left := e.pulse, len(e.done)+len(e.cmds), 0
+		for _, s := range mine {
+			if e.inProgress(s.run.ID) {
+				left++
+			}
+		}
+		e.mu.Unlock()
+		switch {
+		case queued > 0:
+			if _, _, err := e.turn(ctx, false); err != nil {
+				return err
+			}
+			continue
+		case left == 0:
+			return nil
+		}
+		select {
+		case <-pulse:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
