@@ -1,0 +1,4 @@
+package api
+
+// NewServerOn is [NewServer] on a listener that is there.
+var NewServerOn = newServer
