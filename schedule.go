@@ -41,8 +41,7 @@ type Schedule struct {
 // EveryInterval returns the schedule of runs that each start one interval after the end of the one before. The interval
 // is positive. Set Times to bound the number of runs.
 func EveryInterval(interval time.Duration) (Schedule, error) {
-	s := Schedule{Kind: Every, Interval: interval}
-	return s, s.Check()
+	return checked(Schedule{Kind: Every, Interval: interval})
 }
 
 // CronIn returns the schedule of a cron expression in a zone: an IANA name, a Windows zone id, or empty for UTC.
@@ -62,8 +61,14 @@ func CronIn(expr, zone string) (Schedule, error) {
 
 // OnceAt returns the schedule of one run at an instant, which lies in the years 1 to 9999.
 func OnceAt(at time.Time) (Schedule, error) {
-	s := Schedule{Kind: Once, At: at.Round(0).UTC()}
-	return s, s.Check()
+	return checked(Schedule{Kind: Once, At: at.Round(0).UTC()})
+}
+
+func checked(s Schedule) (Schedule, error) {
+	if err := s.Check(); err != nil {
+		return Schedule{}, err
+	}
+	return s, nil
 }
 
 // Cron returns the matches of a schedule of kind [Cron]. They do not know of Start, End and Calendar. It fails when

@@ -3,7 +3,6 @@ package jobhost
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -57,10 +56,7 @@ func ParseSchedule(text string) (Schedule, error) {
 	if err := s.parseOptions(words[n:]); err != nil {
 		return Schedule{}, err
 	}
-	if err := s.Check(); err != nil {
-		return Schedule{}, err
-	}
-	return s, nil
+	return checked(s)
 }
 
 // scheduleWords splits text at spaces and tabs that are not inside double quotes.
@@ -95,12 +91,12 @@ func scheduleWords(text string) ([]string, error) {
 	return words, nil
 }
 
-func unknownKind(w string) error {
-	switch f := strings.Count(w, "*"); {
-	case strings.HasPrefix(w, "@"), f > 0, w[0] >= '0' && w[0] <= '9':
-		return fmt.Errorf("schedule begins with %q; want manual, every, cron or once; a cron expression follows the word cron", w)
+func unknownKind(word string) error {
+	hint := ""
+	if strings.ContainsAny(word[:1], "*@0123456789") {
+		hint = "; a cron expression follows the word cron"
 	}
-	return fmt.Errorf("schedule begins with %q; want manual, every, cron or once", w)
+	return fmt.Errorf("schedule begins with %q; want manual, every, cron or once%s", word, hint)
 }
 
 func parseEvery(args []string) (Schedule, error) {
@@ -140,18 +136,25 @@ func parseOnce(args []string) (Schedule, error) {
 
 // parseOptions reads words of the form key=value.
 func (s *Schedule) parseOptions(words []string) error {
+	for i, w := range words {
+		if strings.Contains(w, "=") {
+			continue
+		}
+		hint := ""
+		if before := strings.ToLower(words[i-1]); strings.HasPrefix(before, "tz=") {
+			hint = `; quote a zone with blanks, as in tz="China Standard Time"`
+		}
+		return fmt.Errorf("unexpected %q after the option %q; want options last%s", w, words[i-1], hint)
+	}
 	seen := map[string]bool{}
 	for _, w := range words {
-		name, value, isOption := strings.Cut(w, "=")
-		key := strings.ToLower(name)
-		var err error
-		switch {
-		case !isOption:
-			return fmt.Errorf("unexpected %q after an option; want options last", w)
-		case seen[key]:
+		key, value, _ := strings.Cut(w, "=")
+		key = strings.ToLower(key)
+		if seen[key] {
 			return fmt.Errorf("option %q is there twice", key)
 		}
 		seen[key] = true
+		var err error
 		switch key {
 		case "tz":
 			err = s.parseZone(value)
@@ -192,10 +195,10 @@ func (s *Schedule) parseZone(value string) error {
 	return nil
 }
 
-// parseInstant reads RFC 3339 as it is written there: with T, seconds and an offset.
+// parseInstant reads RFC 3339 as it is written there, with T, seconds and an offset. The time package is less strict.
 func parseInstant(text string) (time.Time, error) {
-	var t time.Time
-	if err := t.UnmarshalText([]byte(text)); err != nil {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil || !rfc3339(text) {
 		return time.Time{}, fmt.Errorf("%q is not an instant; want RFC 3339 with seconds and an offset, such as 2026-03-01T08:00:00Z", text)
 	}
 	if t = t.UTC(); t.IsZero() {
@@ -204,82 +207,31 @@ func parseInstant(text string) (time.Time, error) {
 	return t, nil
 }
 
+// rfc3339 reports whether text has the form of RFC 3339, but for the ranges of its numbers.
+func rfc3339(text string) bool {
+	const local = "0000-00-00T00:00:00"
+	if len(text) <= len(local) {
+		return false
+	}
+	rest := text[len(local):]
+	if strings.HasPrefix(rest, ".") {
+		rest = strings.TrimLeft(rest[1:], "0123456789")
+	}
+	return shaped(text[:len(local)], local) && (rest == "Z" ||
+		len(rest) == len("+00:00") && (rest[0] == '+' || rest[0] == '-') && shaped(rest[1:], "00:00") && rest[1:] < "24:00" && rest[4] < '6')
+}
+
+// shaped reports whether text is the shape with digits in place of its zeros.
+func shaped(text, shape string) bool {
+	for i := range len(shape) {
+		if c := text[i]; c != shape[i] && (shape[i] != '0' || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}
+
 func instantText(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
-
-// parseInterval reads a clock value or a Go duration.
-func parseInterval(text string) (time.Duration, error) {
-	if !strings.Contains(text, ":") {
-		d, err := time.ParseDuration(text)
-		if err != nil {
-			return 0, fmt.Errorf("interval %q is not valid; want a duration such as 10m or 1h30m, or a clock value such as 00:10:00", text)
-		}
-		return d, positive(text, d)
-	}
-	d, ok := clockValue(text)
-	if !ok {
-		return 0, fmt.Errorf("interval %q is not valid; want [d.]hh:mm:ss[.fraction] with hours to 23 and at most 106751 days", text)
-	}
-	return d, positive(text, d)
-}
-
-func positive(text string, d time.Duration) error {
-	if d <= 0 {
-		return fmt.Errorf("interval %q is not positive; want more than 0", text)
-	}
-	return nil
-}
-
-// clockValue reads [d.]hh:mm:ss[.fraction]. A leading minus is read, so that the caller can say what is wrong with it.
-func clockValue(text string) (time.Duration, bool) {
-	text, negative := strings.CutPrefix(text, "-")
-	days := 0
-	colon := strings.IndexByte(text, ':')
-	if dot := strings.IndexByte(text, '.'); dot >= 0 && dot < colon {
-		var ok bool
-		if days, ok = digits(text[:dot], 0, 106751); !ok {
-			return 0, false
-		}
-		text = text[dot+1:]
-	}
-	text, fraction, hasFraction := strings.Cut(text, ".")
-	if len(text) != len("hh:mm:ss") || text[2] != ':' || text[5] != ':' {
-		return 0, false
-	}
-	h, ok1 := digits(text[:2], 2, 23)
-	m, ok2 := digits(text[3:5], 2, 59)
-	sec, ok3 := digits(text[6:], 2, 59)
-	nanos, ok4 := 0, true
-	if hasFraction {
-		nanos, ok4 = digits((fraction + "000000000")[:max(9, len(fraction))], 9, 999_999_999)
-		ok4 = ok4 && fraction != ""
-	}
-	if !ok1 || !ok2 || !ok3 || !ok4 {
-		return 0, false
-	}
-	seconds := int64(((days*24+h)*60+m)*60 + sec)
-	if seconds > (math.MaxInt64-int64(nanos))/int64(time.Second) {
-		return 0, false
-	}
-	d := time.Duration(seconds)*time.Second + time.Duration(nanos)
-	if negative {
-		d = -d
-	}
-	return d, true
-}
-
-// digits reads a number of n digits, or of any number of them when n is 0.
-func digits(text string, n, largest int) (int, bool) {
-	if n != 0 && len(text) != n {
-		return 0, false
-	}
-	for _, c := range []byte(text) {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-	}
-	v, err := strconv.Atoi(text)
-	return v, err == nil && v <= largest
-}
 
 // String returns the canonical text: options in the order tz, start, end, calendar, the interval as a clock value,
 // instants in UTC. For every valid schedule [ParseSchedule] gives the same schedule again.
@@ -310,21 +262,4 @@ func (s Schedule) String() string {
 		b = append(append(b, " calendar="...), s.Calendar...)
 	}
 	return string(b)
-}
-
-// appendInterval writes [d.]hh:mm:ss[.fraction].
-func appendInterval(b []byte, d time.Duration) []byte {
-	if d < 0 { // not valid; shown as it is
-		return append(b, d.String()...)
-	}
-	const day = 24 * time.Hour
-	if d >= day {
-		b = append(strconv.AppendInt(b, int64(d/day), 10), '.')
-	}
-	d %= day
-	b = fmt.Appendf(b, "%02d:%02d:%02d", d/time.Hour, d/time.Minute%60, d/time.Second%60)
-	if f := d % time.Second; f != 0 {
-		b = append(b, strings.TrimRight(fmt.Sprintf(".%09d", f), "0")...)
-	}
-	return b
 }

@@ -25,7 +25,7 @@ func BenchmarkParse(b *testing.B) {
 func BenchmarkNext(b *testing.B) {
 	from := time.Date(2026, 6, 15, 12, 34, 56, 0, time.UTC)
 	for _, zone := range []string{"UTC", "America/New_York"} {
-		for _, expr := range benchExpressions {
+		for _, expr := range append(benchExpressions, "0 0 30 2 *", "0 0 31 2,4,6,9,11 *") {
 			b.Run(zone+"/"+expr, func(b *testing.B) {
 				s := mustIn(b, expr, zone)
 				b.ReportAllocs()

@@ -73,7 +73,11 @@ func chineseHours(hours []Range) string {
 	if r := hours[0]; len(hours) == 1 && r.Step == 1 {
 		return fmt.Sprintf("%02d:00 至 %02d:59 ", r.From, r.To)
 	}
-	return chineseHourUnits(hours) + "内"
+	units := chineseHourUnits(hours)
+	if strings.HasSuffix(units, "的") {
+		units += "那一小时"
+	}
+	return units + "内"
 }
 
 // chineseEachHour comes before minutes of an hour.

@@ -2,6 +2,7 @@ package cron
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -135,7 +136,7 @@ func reversed(f Field, text string, from, to int) *SyntaxError {
 		if n := r.nameOf(v); n != "" {
 			return n
 		}
-		return fmt.Sprint(v)
+		return strconv.Itoa(v)
 	}
 	part := func(a, b int) string {
 		if a == b {

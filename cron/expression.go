@@ -52,7 +52,7 @@ func (e *Expression) parse(expr string) *SyntaxError {
 	}
 	e.anyYear = n < 7
 	for i, text := range fields[:n] {
-		if err := e.field(first+Field(i), text); err != nil { //nolint:gosec // at most 7 fields
+		if err := e.field(first+Field(i), text); err != nil {
 			return err
 		}
 	}

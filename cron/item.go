@@ -43,14 +43,12 @@ func scan(f Field, text string) (item, *SyntaxError) {
 func scanSpan(f Field, text string) (item, *SyntaxError) {
 	r := &grammar[f]
 	it := item{form: span, step: 1}
-	base := text
-	slash := strings.IndexByte(text, '/')
-	if slash >= 0 {
-		base = text[:slash]
-		n, ok := number(text[slash+1:])
+	base, step, stepped := strings.Cut(text, "/")
+	if stepped {
+		n, ok := number(step)
 		switch {
 		case !ok:
-			return it, bad(f, text, fmt.Sprintf("the step %q is not a number; want 1 or more", text[slash+1:]), "")
+			return it, bad(f, text, fmt.Sprintf("the step %q is not a number; want 1 or more", step), "")
 		case n == 0:
 			return it, bad(f, text, "the step is 0; want 1 or more", "")
 		}
@@ -60,25 +58,19 @@ func scanSpan(f Field, text string) (item, *SyntaxError) {
 		it.from, it.to = r.min, r.open
 		return it, nil
 	}
-	dash := strings.IndexByte(base, '-')
-	if dash < 0 {
-		v, err := value(f, base, text)
-		if err != nil {
+	first, last, ranged := strings.Cut(base, "-")
+	from, err := value(f, first, text)
+	if err != nil {
+		return it, err
+	}
+	to := from
+	switch {
+	case ranged:
+		if to, err = value(f, last, text); err != nil {
 			return it, err
 		}
-		it.from, it.to = v, v
-		if slash >= 0 {
-			it.to = max(v, r.open)
-		}
-		return it, nil
-	}
-	from, err := value(f, base[:dash], text)
-	if err != nil {
-		return it, err
-	}
-	to, err := value(f, base[dash+1:], text)
-	if err != nil {
-		return it, err
+	case stepped:
+		to = max(from, r.open)
 	}
 	if to < from {
 		return it, reversed(f, text, from, to)
@@ -115,14 +107,14 @@ func scanWeekday(text string) (item, *SyntaxError) {
 	if text == "L" || text == "l" {
 		return item{}, bad(Weekday, text, "L alone has no meaning here", "write SAT for Saturday, FRIL for the last Friday of the month")
 	}
-	if hash := strings.IndexByte(text, '#'); hash >= 0 {
-		day, err := value(Weekday, text[:hash], text)
+	if name, place, ok := strings.Cut(text, "#"); ok {
+		day, err := value(Weekday, name, text)
 		if err != nil {
 			return item{}, err
 		}
-		k, ok := number(text[hash+1:])
+		k, ok := number(place)
 		if !ok || k < 1 || k > 5 {
-			return item{}, bad(Weekday, text, fmt.Sprintf("%q after # is out of range; want 1-5", text[hash+1:]), "")
+			return item{}, bad(Weekday, text, fmt.Sprintf("%q after # is out of range; want 1-5", place), "")
 		}
 		return item{form: nthWeekday, from: day % 7, to: k}, nil
 	}

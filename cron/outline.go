@@ -175,12 +175,15 @@ func stepped(ranges []Range, largest int) (from, step int, ok bool) {
 	return 0, 0, false
 }
 
-// values lists what ranges hold, or tells that they are more than limit.
-func values(ranges []Range, limit int) ([]int, bool) {
+// few is how many values are listed rather than summed up.
+const few = 6
+
+// values lists what ranges hold, or tells that they are not few.
+func values(ranges []Range) ([]int, bool) {
 	var vs []int
 	for _, r := range ranges {
 		for v := r.From; v <= r.To; v += r.Step {
-			if len(vs) == limit {
+			if len(vs) == few {
 				return nil, false
 			}
 			vs = append(vs, v)
@@ -191,7 +194,7 @@ func values(ranges []Range, limit int) ([]int, bool) {
 
 // spelled returns ranges with those that have a step replaced by their values, where these are few.
 func spelled(ranges []Range) []Range {
-	vs, ok := values(ranges, 6)
+	vs, ok := values(ranges)
 	if !ok || ranges[0].Step == 1 {
 		return ranges
 	}
@@ -204,10 +207,9 @@ func spelled(ranges []Range) []Range {
 
 // clocks returns the times of day when they are few and all of them are given: 09:00, or 09:00:30 when any has seconds.
 func (o Outline) clocks() []string {
-	const few = 6
-	hours, ok1 := values(o.Hour, few)
-	minutes, ok2 := values(o.Minute, few)
-	seconds, ok3 := values(o.Second, few)
+	hours, ok1 := values(o.Hour)
+	minutes, ok2 := values(o.Minute)
+	seconds, ok3 := values(o.Second)
 	if !ok1 || !ok2 || !ok3 || len(hours)*len(minutes)*len(seconds) > few {
 		return nil
 	}

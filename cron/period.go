@@ -2,6 +2,7 @@ package cron
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -19,7 +20,7 @@ func (s *Schedule) period(at int64) period {
 		return periodAt(s.loc, at)
 	}
 	for hi-lo > 1 {
-		if m := int(uint(lo+hi) / 2); at < s.periods[m].start { //nolint:gosec // indices
+		if m := int(uint(lo+hi) / 2); at < s.periods[m].start {
 			hi = m
 		} else {
 			lo = m
@@ -68,5 +69,5 @@ func periodsFrom1970(loc *time.Location) []period {
 			p = &periods[len(periods)-1]
 		}
 	}
-	return periods[:len(periods):len(periods)]
+	return slices.Clip(periods)
 }

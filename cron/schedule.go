@@ -79,7 +79,7 @@ func (s *Schedule) All(from, to time.Time) iter.Seq[time.Time] {
 // showing. Fractions of a second are dropped. Before year 0 and after year 9999 nothing matches.
 func (s *Schedule) Matches(t time.Time) bool {
 	at := t.Unix()
-	return at >= firstInstant && at <= lastInstant s.expr.matches(at + s.offsetAt(at))
+	return at >= firstInstant && at <= lastInstant && s.expr.matches(at+s.offsetAt(at))
 }
 
 // NextUnmatched returns the first instant at or after from at which [Schedule.Matches] is false, or false when there is

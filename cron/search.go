@@ -208,11 +208,16 @@ func (e *Expression) lastIn(y int) (int64, bool) {
 	return 0, false
 }
 
-// within returns the first wall time from from to before to that matches.
-func (e *Expression) within(from, to int64) (int64, bool) {
-	y, _, _ := civil(floorDiv(to, daySeconds))
-	wall, ok := e.next(from, y)
-	return wall, ok && wall < to
+// within returns the first wall time from from to before to that matches, and how many do.
+func (e *Expression) within(from, to int64) (first int64, n int) {
+	last, _, _ := civil(floorDiv(to, daySeconds))
+	for wall, ok := e.next(from, last); ok && wall < to; wall, ok = e.next(wall+1, last) {
+		if n == 0 {
+			first = wall
+		}
+		n++
+	}
+	return first, n
 }
 
 // free returns the first wall time from wall to last that does not match.

@@ -88,15 +88,15 @@ func vectors(t *testing.T) []vector {
 	return vs
 }
 
-func mustIn(t testing.TB, expr, zone string) *cron.Schedule {
-	t.Helper()
+func mustIn(tb testing.TB, expr, zone string) *cron.Schedule {
+	tb.Helper()
 	e, err := cron.Parse(expr)
 	if err != nil {
-		t.Fatalf("Parse(%q): %v", expr, err)
+		tb.Fatalf("Parse(%q): %v", expr, err)
 	}
 	loc, err := cron.LoadZone(zone)
 	if err != nil {
-		t.Fatalf("LoadZone(%q): %v", zone, err)
+		tb.Fatalf("LoadZone(%q): %v", zone, err)
 	}
 	return e.In(loc)
 }

@@ -5,8 +5,7 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	_ "time/tzdata" // so that a bare container knows the zones
+	_ "time/tzdata" // a bare container has no zone database
 )
 
 // What LoadZone has read: reading a zone takes some 0.1 ms, and there are about 600 names.
@@ -17,7 +16,7 @@ var (
 
 func periodsOf(loc *time.Location) []period {
 	if p, ok := periods.Load(loc); ok {
-		return p.([]period) //nolint:errcheck,forcetypeassert // only periods are stored
+		return p.([]period)
 	}
 	return nil
 }
@@ -42,7 +41,7 @@ func zone(name string) (string, *time.Location, error) {
 		return "UTC", time.UTC, nil
 	}
 	if loc, ok := zones.Load(name); ok {
-		return name, loc.(*time.Location), nil //nolint:errcheck,forcetypeassert // only locations are stored
+		return name, loc.(*time.Location), nil
 	}
 	if strings.EqualFold(name, "Local") || strings.EqualFold(name, "localtime") {
 		return "", nil, fmt.Errorf("zone %q means something different on each machine; want an IANA name such as Europe/Berlin, or UTC", name)
@@ -57,7 +56,7 @@ func zone(name string) (string, *time.Location, error) {
 			if lost { // somebody else has just loaded it
 				periods.Delete(loc)
 			}
-			return name, kept.(*time.Location), nil //nolint:errcheck,forcetypeassert // only locations are stored
+			return name, kept.(*time.Location), nil
 		}
 	}
 	return "", nil, fmt.Errorf("zone %q is unknown; %s", name, zoneHint(name))
