@@ -1,0 +1,193 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/jobhost/jobhost"
+	"github.com/jobhost/jobhost/abi"
+)
+
+// Config is what a [Host] needs to know. Start from [Defaults]; zero means zero.
+type Config struct {
+	Dir     string   // the plugin folder; empty: none, plugins come by [Host.Load] alone
+	Cache   string   // the folder for compiled code, private to this user; empty: nothing is kept
+	Private []string // folders that no grant may touch, beside Dir and Cache
+
+	MaxMemory      uint64 // bytes of one run's memory
+	MaxTotalMemory uint64 // bytes of the memory of all runs together
+	MaxOutput      int    // bytes of one run's output, at most abi.MaxOutputEver
+	MaxLog         int    // bytes of one run's log that are worth keeping; see [LogLimiter]
+	MaxFuel        uint64 // instructions of one run, roughly; 0: no limit
+
+	Grants  []Grant
+	Watch   bool         // watch Dir for changes
+	Changed func()       // called after a plugin became ready, broken or absent; may be nil, must not block
+	Log     *slog.Logger // nil: nothing is logged
+}
+
+// Defaults returns the configuration of ABI.md and DESIGN 6: 256 MiB for one run and 2 GiB for all, 64 KiB of output,
+// 256 KiB of log, no fuel limit, no grant.
+func Defaults() Config {
+	return Config{
+		MaxMemory:      abi.MaxMemory,
+		MaxTotalMemory: 2 << 30,
+		MaxOutput:      abi.MaxOutput,
+		MaxLog:         abi.MaxLog,
+	}
+}
+
+// Grant is what a plugin may use when it runs for a job. Without one it gets its input, its clock and nothing else.
+// Where a limit is zero, that of [Config] holds; otherwise it replaces it, up or down.
+type Grant struct {
+	Job, Plugin jobhost.Name
+	Args        []string          // after the job's name
+	Env         map[string]string // beside the host's own
+	Dirs        []Dir
+	MaxMemory   uint64
+	MaxOutput   int
+	MaxLog      int
+	MaxFuel     uint64
+}
+
+// Dir lets a guest use a folder of the host. Nothing outside it can be reached through it.
+type Dir struct {
+	Host  string // must exist when the run starts
+	Guest string // an absolute path, as the guest sees it
+	Mode  Mode
+}
+
+// Mode says what a guest may do in a [Dir].
+type Mode string
+
+// The modes. An empty one is ReadOnly.
+const (
+	ReadOnly  Mode = "ro"
+	ReadWrite Mode = "rw"
+)
+
+// minMemory is the least memory limit that makes sense: one page.
+const minMemory = abi.PageSize
+
+// check returns every problem of the configuration at once.
+func (c Config) check() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if c.MaxMemory < minMemory || c.MaxMemory > 4<<30 {
+		bad("max_memory is %d bytes; want %d to %d", c.MaxMemory, minMemory, uint64(4)<<30)
+	}
+	if c.MaxTotalMemory < c.MaxMemory {
+		bad("max_total_memory is %d bytes, less than max_memory, which is %d", c.MaxTotalMemory, c.MaxMemory)
+	}
+	if c.MaxOutput < 0 || c.MaxOutput > abi.MaxOutputEver {
+		bad("max_output is %d bytes; want 0 to %d", c.MaxOutput, abi.MaxOutputEver)
+	}
+	if c.MaxLog < 0 {
+		bad("max_log is %d bytes; want 0 or more", c.MaxLog)
+	}
+	if c.Watch && c.Dir == "" {
+		bad("there is no plugin folder to watch")
+	}
+	return errors.Join(append(errs, c.checkGrants(c.Grants))...)
+}
+
+// checkGrants returns every problem of a list of grants at once.
+func (c Config) checkGrants(grants []Grant) error {
+	var errs []error
+	seen := map[grantKey]bool{}
+	for i, g := range grants {
+		for _, err := range c.checkGrant(g) {
+			errs = append(errs, fmt.Errorf("grant %d, job %q, plugin %q: %w", i+1, g.Job, g.Plugin, err))
+		}
+		if k := g.key(); seen[k] {
+			errs = append(errs, fmt.Errorf("grant %d: job %q and plugin %q have a grant already", i+1, g.Job, g.Plugin))
+		} else {
+			seen[k] = true
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c Config) checkGrant(g Grant) (errs []error) {
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	for _, name := range []string{g.Job, g.Plugin} {
+		if _, err := jobhost.ParseName(name); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	for i, a := range g.Args {
+		if strings.ContainsRune(a, 0) {
+			bad("args[%d] has a NUL character", i)
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(g.Env)) {
+		switch {
+		case k == "" || strings.ContainsAny(k, "=\x00"):
+			bad("env has the name %q; want one without '=' and NUL", k)
+		case strings.HasPrefix(k, abi.EnvPrefix) || k == abi.EnvTraceparent:
+			bad("env sets %s, which is the host's own", k)
+		case strings.ContainsRune(g.Env[k], 0):
+			bad("env %s has a NUL character", k)
+		}
+	}
+	if g.MaxMemory != 0 && (g.MaxMemory < minMemory || g.MaxMemory > min(c.MaxTotalMemory, 4<<30)) {
+		bad("max_memory is %d bytes; want %d to %d", g.MaxMemory, minMemory, min(c.MaxTotalMemory, 4<<30))
+	}
+	if g.MaxOutput < 0 || g.MaxOutput > abi.MaxOutputEver {
+		bad("max_output is %d bytes; want 0 to %d", g.MaxOutput, abi.MaxOutputEver)
+	}
+	if g.MaxLog < 0 {
+		bad("max_log is %d bytes; want 0 or more", g.MaxLog)
+	}
+	return append(errs, c.checkDirs(g.Dirs)...)
+}
+
+func (c Config) checkDirs(dirs []Dir) (errs []error) {
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	guests := map[string]bool{}
+	for _, d := range dirs {
+		switch {
+		case d.Host == "":
+			bad("a directory has no host path")
+		case !path.IsAbs(d.Guest) || path.Clean(d.Guest) != d.Guest:
+			bad("directory %s: the guest path is %q; want a clean absolute one, such as /data", d.Host, d.Guest)
+		case guests[d.Guest]:
+			bad("directory %s: the guest path %s is taken", d.Host, d.Guest)
+		case d.Mode != "" && d.Mode != ReadOnly && d.Mode != ReadWrite:
+			bad("directory %s: mode is %q; want ro or rw", d.Host, d.Mode)
+		}
+		guests[d.Guest] = true
+		for _, p := range append([]string{c.Dir, c.Cache}, c.Private...) {
+			if p != "" && d.Host != "" && overlap(d.Host, p) {
+				bad("directory %s overlaps %s, which guests must not reach", d.Host, p)
+			}
+		}
+	}
+	return errs
+}
+
+type grantKey struct{ job, plugin jobhost.Name }
+
+func (g Grant) key() grantKey { return grantKey{g.Job, g.Plugin} }
+
+// limits returns the grant with the limits of the configuration where it has none.
+func (c Config) limits(g Grant) Grant {
+	g.MaxMemory = orDefault(g.MaxMemory, c.MaxMemory)
+	g.MaxOutput = orDefault(g.MaxOutput, c.MaxOutput)
+	g.MaxLog = orDefault(g.MaxLog, c.MaxLog)
+	g.MaxFuel = orDefault(g.MaxFuel, c.MaxFuel)
+	return g
+}
+
+func orDefault[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}

@@ -1,0 +1,26 @@
+// Package host loads plugins, which are WebAssembly modules, and runs them. ABI.md is the contract with the guest; this
+// package is the host's side of it.
+//
+// The types to know:
+//
+//   - [Host] is a [github.com/jobhost/jobhost.Runner]. [New] reads the plugin folder and compiles in the background,
+//     [Host.Ready] waits for that, [Host.Rescan] reads it again.
+//   - [Config] says where things are and what the limits are; it starts from [Defaults].
+//   - [Grant] is what a plugin may use when it runs for a job. Without one: its input, a clock, random numbers.
+//   - [Inspection] is what a module says about itself, from [Host.Inspect].
+//
+// Every run gets a fresh instance, whose memory lies outside the Go heap and is unmapped afterwards. Modules are
+// instrumented when they are loaded (package instrument), so that a guest can be ended anywhere and never keeps the
+// host's other goroutines waiting.
+//
+// What bites:
+//
+//   - A computing guest holds one of NumCPU compute slots and hands it on each millisecond. That leaves the host room
+//     only if there is a processor more than there are slots: the command sets GOMAXPROCS to NumCPU + 1, and whoever
+//     uses this package as a library should too.
+//   - Symbolic links that leave a granted directory are errors to the guest. A hung network mount cannot be interrupted:
+//     a run that waits for one ends when the mount answers, though it holds no compute slot meanwhile.
+//   - A writable directory has no size limit. Give it a file system with a quota.
+//   - Where compiled code cannot run, plugins are interpreted, 30 to 90 times slower and with shallower recursion. The log
+//     says so at start.
+package host

@@ -1,0 +1,133 @@
+package instrument_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/jobhost/jobhost/host/instrument"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// features are those that a host turns on.
+const features = api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall | experimental.CoreFeaturesExtendedConst
+
+var (
+	errOverflow = errors.New("the guest's stack is full")
+	errEnd      = errors.New("the guest has used enough")
+)
+
+// engines are the two engines that wazero has.
+var engines = map[string]func() wazero.RuntimeConfig{
+	"compiler":    wazero.NewRuntimeConfigCompiler,
+	"interpreter": wazero.NewRuntimeConfigInterpreter,
+}
+
+// provideTick instantiates the host's function. It is called with the module that ticks.
+func provideTick(ctx context.Context, r wazero.Runtime, tick func(m api.Module)) error {
+	_, err := r.NewHostModuleBuilder(instrument.TickModule).NewFunctionBuilder().
+		WithGoModuleFunction(api.GoModuleFunc(func(_ context.Context, m api.Module, _ []uint64) { tick(m) }), nil, nil).
+		Export(instrument.TickFunction).Instantiate(ctx)
+	return err
+}
+
+// endOnOverflow is the least that a tick does.
+func endOnOverflow(m api.Module) {
+	if g := m.ExportedGlobal(instrument.StackGlobal); g != nil && int32(g.Get()) < 0 {
+		panic(errOverflow)
+	}
+}
+
+// resetStack does what a host does before each call.
+func resetStack(m api.Module, budget int32) {
+	if g, ok := m.ExportedGlobal(instrument.StackGlobal).(api.MutableGlobal); ok {
+		g.Set(api.EncodeI32(budget))
+	}
+}
+
+// usedBy is the fuel that an instance has used.
+func usedBy(m api.Module) uint64 {
+	return instrument.Used(m.ExportedGlobal(instrument.GrantedGlobal).Get(), m.ExportedGlobal(instrument.FuelGlobal).Get())
+}
+
+// outcomeOf puts an error into words that do not depend on instrumentation.
+func outcomeOf(err error) string {
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.Is(err, errOverflow) || strings.Contains(err.Error(), "stack overflow"):
+		return "trap: stack overflow"
+	}
+	if _, trap, ok := strings.Cut(err.Error(), "wasm error: "); ok {
+		trap, _, _ = strings.Cut(trap, "\n")
+		return "trap: " + trap
+	}
+	return "error"
+}
+
+// guest is an instance of a module, instrumented or not, in a runtime of its own. It imports what tests need: env.id,
+// which returns its argument, and env.ids, which does so for three.
+type guest struct {
+	api.Module
+	ctx    context.Context
+	ticks  int    // calls of the host's function
+	called int    // calls of env.id and env.ids
+	limit  uint64 // the fuel after which a tick ends the guest; 0: none
+	stack  int32  // the budget that is set before each call
+
+	release func() // closes the runtime; globals can still be read
+}
+
+// start instruments a module and starts a guest. The test ends if that fails.
+func start(t testing.TB, bin []byte, cfg instrument.Config) *guest {
+	t.Helper()
+	r, err := instrument.Instrument(bin, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return startPlain(t, r.Module, wazero.NewRuntimeConfigCompiler())
+}
+
+// startPlain starts a module as it is.
+func startPlain(t testing.TB, bin []byte, cfg wazero.RuntimeConfig) *guest {
+	t.Helper()
+	g := &guest{ctx: t.Context(), stack: instrument.DefaultStack}
+	r := wazero.NewRuntimeWithConfig(g.ctx, cfg.WithCoreFeatures(features).WithMemoryLimitPages(2048))
+	g.release = func() { _ = r.Close(context.WithoutCancel(g.ctx)) }
+	t.Cleanup(g.release)
+	err := provideTick(g.ctx, r, g.tick)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i32 := []api.ValueType{api.ValueTypeI32}
+	i32s := []api.ValueType{api.ValueTypeI32, api.ValueTypeI32, api.ValueTypeI32}
+	count := api.GoFunc(func(context.Context, []uint64) { g.called++ })
+	_, err = r.NewHostModuleBuilder("env").
+		NewFunctionBuilder().WithGoFunction(count, i32, i32).Export("id").
+		NewFunctionBuilder().WithGoFunction(count, i32s, i32s).Export("ids").
+		Instantiate(g.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.Module, err = r.InstantiateWithConfig(g.ctx, bin, wazero.NewModuleConfig().WithStartFunctions()); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func (g *guest) tick(m api.Module) {
+	g.ticks++
+	endOnOverflow(m)
+	if g.limit > 0 && usedBy(m) > g.limit {
+		panic(errEnd)
+	}
+}
+
+// call calls an export, with the stack budget set before.
+func (g *guest) call(name string, args ...uint64) ([]uint64, error) {
+	resetStack(g.Module, g.stack)
+	return g.ExportedFunction(name).Call(g.ctx, args...)
+}

@@ -1,0 +1,326 @@
+package instrument_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jobhost/jobhost/host/instrument"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// specSets are the parts of the WebAssembly specification's tests whose features are supported, as wazero's module
+// carries them, each with the features that it is run with.
+var specSets = []struct {
+	dir      string
+	features api.CoreFeatures
+}{
+	{"v1", api.CoreFeaturesV1},
+	{"v2", api.CoreFeaturesV2},
+	{"tail-call", api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall},
+	{"extended-const", api.CoreFeaturesV2 | experimental.CoreFeaturesExtendedConst},
+}
+
+// specStack is small, so that tests of exhaustion end soon.
+const specStack = 1 << 22
+
+// specVariants are the ways in which modules are instrumented for the tests. A table of the tests can be larger than
+// the cap, so that it has a variant of its own, in which it only may be the reason of an error.
+var specVariants = map[string]instrument.Config{
+	"meter":   {Skip: instrument.Stack | instrument.Tables | instrument.Merge},
+	"meter1":  {Period: 1, Skip: instrument.Stack | instrument.Tables | instrument.Merge},
+	"stack":   {Stack: specStack, Skip: instrument.Meter | instrument.Tables | instrument.Merge},
+	"all":     {Period: 100, Stack: specStack, Skip: instrument.Tables},
+	"all+cap": {Period: 1, Stack: specStack},
+}
+
+// TestSpecificationTestsEndTheSameWay runs the specification's tests as they are and instrumented. By default it runs
+// the compiler with everything on; JOBHOST_SPEC=all runs every variant on both engines.
+func TestSpecificationTestsEndTheSameWay(t *testing.T) {
+	root := specRoot(t)
+	variants, engines := []string{"all", "all+cap"}, []string{"compiler"}
+	if os.Getenv("JOBHOST_SPEC") == "all" {
+		variants = slices.Sorted(func(yield func(string) bool) {
+			for v := range specVariants {
+				if !yield(v) {
+					return
+				}
+			}
+		})
+		engines = append(engines, "interpreter")
+	}
+	for _, set := range specSets {
+		files, err := filepath.Glob(filepath.Join(root, set.dir, "testdata", "*.json"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no tests in %s: %v", set.dir, err)
+		}
+		for _, engine := range engines {
+			cfg := wazero.NewRuntimeConfigCompiler()
+			if engine == "interpreter" {
+				cfg = wazero.NewRuntimeConfigInterpreter()
+			}
+			cfg = cfg.WithCoreFeatures(set.features)
+			t.Run(set.dir+"/"+engine, func(t *testing.T) {
+				t.Parallel()
+				commands, capped := 0, 0
+				for _, file := range files {
+					s := newScript(t, root, file)
+					want := s.run(cfg, nil)
+					commands += len(want)
+					for _, v := range variants {
+						got := s.run(cfg, func(b []byte) ([]byte, error) {
+							r, err := instrument.Instrument(b, specVariants[v])
+							return r.Module, err
+						})
+						capped += compare(t, v, filepath.Base(file), got, want)
+					}
+				}
+				t.Logf("%d commands, %d modules above the cap", commands, capped)
+			})
+		}
+	}
+}
+
+// compare reports differences, and returns how many modules the table cap refused.
+func compare(t *testing.T, variant, file string, got, want []outcome) (capped int) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s %s: %d outcomes, want %d", variant, file, len(got), len(want))
+	}
+	for i := range got {
+		if got[i].result == want[i].result {
+			continue
+		}
+		var e *instrument.Error
+		if errors.As(got[i].err, &e) && e.Kind == instrument.TooLarge && e.Section == "table" && variant == "all+cap" {
+			capped++
+			return capped // what follows uses the module
+		}
+		t.Errorf("%s %s:%d %s: %s, want %s (%v)", variant, file, got[i].line, got[i].what, got[i].result, want[i].result, got[i].err)
+	}
+	return capped
+}
+
+func specRoot(t *testing.T) string {
+	t.Helper()
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/tetratelabs/wazero").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(strings.TrimSpace(string(dir)), "internal", "integration_test", "spectest")
+}
+
+// script is one file of tests.
+type script struct {
+	t        *testing.T
+	root     string
+	dir      string
+	commands []command
+	read     func(name string) []byte
+}
+
+type command struct {
+	Type, Name, Filename, As string
+	Line                     int
+	ModuleType               string `json:"module_type"`
+	Action                   struct {
+		Type, Field, Module string
+		Args                []value
+	}
+}
+
+type value struct {
+	Type  string
+	Lane  string `json:"lane_type"`
+	Value any
+}
+
+// outcome is what one command led to.
+type outcome struct {
+	line         int
+	what, result string
+	err          error
+}
+
+func newScript(t *testing.T, root, file string) *script {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &script{t: t, root: root, dir: filepath.Dir(file)}
+	if err := json.Unmarshal(b, s); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{}
+	s.read = func(name string) []byte {
+		if files[name] == nil {
+			if files[name], err = os.ReadFile(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return files[name]
+	}
+	return s
+}
+
+// UnmarshalJSON reads the commands.
+func (s *script) UnmarshalJSON(b []byte) error {
+	var file struct{ Commands []command }
+	err := json.Unmarshal(b, &file)
+	s.commands = file.Commands
+	return err
+}
+
+// specRun is one run of a script.
+type specRun struct {
+	*script
+	ctx     context.Context
+	runtime wazero.Runtime
+	rewrite func([]byte) ([]byte, error)
+	named   map[string]api.Module
+	last    api.Module
+}
+
+// run runs the script, with its modules rewritten if rewrite is not nil.
+func (s *script) run(cfg wazero.RuntimeConfig, rewrite func([]byte) ([]byte, error)) []outcome {
+	s.t.Helper()
+	r := &specRun{script: s, ctx: s.t.Context(), rewrite: rewrite, named: map[string]api.Module{}}
+	r.runtime = wazero.NewRuntimeWithConfig(r.ctx, cfg)
+	defer r.runtime.Close(r.ctx)
+	if rewrite != nil {
+		if err := provideTick(r.ctx, r.runtime, endOnOverflow); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	spectest := s.read(filepath.Join(s.root, "testdata", "spectest.wasm"))
+	if _, err := r.runtime.InstantiateWithConfig(r.ctx, spectest, wazero.NewModuleConfig()); err != nil {
+		s.t.Fatal(err)
+	}
+	var out []outcome
+	for i := range s.commands {
+		c := &s.commands[i]
+		result, err := r.do(c, i)
+		out = append(out, outcome{c.Line, c.Type + " " + c.Action.Field, cmp.Or(result, outcomeOf(err)), err})
+	}
+	return out
+}
+
+func (r *specRun) do(c *command, i int) (string, error) {
+	switch c.Type {
+	case "module":
+		name := ""
+		if next := i + 1; next < len(r.commands) && r.commands[next].Type == "register" {
+			name = r.commands[next].As
+		}
+		m, err := r.load(c, name)
+		r.last = m
+		if c.Name != "" {
+			r.named[c.Name] = m
+		}
+		return "", err
+	case "register":
+		return "nothing to do", nil
+	case "assert_return", "action", "assert_trap", "assert_exhaustion":
+		return r.act(c)
+	case "assert_malformed", "assert_invalid", "assert_unlinkable", "assert_uninstantiable":
+		if c.ModuleType == "text" {
+			return "text", nil
+		}
+		_, err := r.load(c, "")
+		return "", err
+	}
+	r.t.Fatalf("%s:%d: unknown command %q", r.dir, c.Line, c.Type)
+	return "", nil
+}
+
+func (r *specRun) load(c *command, name string) (api.Module, error) {
+	b := r.read(filepath.Join(r.dir, c.Filename))
+	if r.rewrite != nil {
+		var err error
+		if b, err = r.rewrite(b); err != nil {
+			return nil, err
+		}
+	}
+	return r.runtime.InstantiateWithConfig(r.ctx, b, wazero.NewModuleConfig().WithName(name).WithStartFunctions())
+}
+
+func (r *specRun) act(c *command) (string, error) {
+	m := r.last
+	if c.Action.Module != "" {
+		m = r.named[c.Action.Module]
+	}
+	if m == nil {
+		return "no module", nil
+	}
+	if c.Action.Type == "get" {
+		return fmt.Sprint("value ", m.ExportedGlobal(c.Action.Field).Get()), nil
+	}
+	var args []uint64
+	for _, a := range c.Action.Args {
+		args = append(args, a.encode()...)
+	}
+	f := m.ExportedFunction(c.Action.Field)
+	resetStack(m, specStack)
+	results, err := f.Call(r.ctx, args...)
+	if err != nil {
+		return "", err
+	}
+	for i, typ := range f.Definition().ResultTypes() {
+		if typ == 0x70 && results[i] != 0 {
+			results[i] = 1 // a function's address
+		}
+	}
+	return fmt.Sprint("returned ", results), nil
+}
+
+// encode is the value as wazero passes it.
+func (v value) encode() []uint64 {
+	switch text, _ := v.Value.(string); v.Type {
+	case "v128":
+		width := map[string]int{"i8": 8, "i16": 16, "i32": 32, "f32": 32, "i64": 64, "f64": 64}[v.Lane]
+		var out [2]uint64
+		for i, lane := range v.Value.([]any) {
+			out[i*width/64] |= number(lane.(string), width) << (i * width % 64)
+		}
+		return out[:]
+	case "externref", "funcref":
+		if text == "null" {
+			return []uint64{0}
+		}
+		return []uint64{number(text, 64) + 1} // 0 is null
+	case "i32", "f32":
+		return []uint64{number(text, 32)}
+	default:
+		return []uint64{number(text, 64)}
+	}
+}
+
+// number reads the bits of a number of so many bits.
+func number(s string, width int) uint64 {
+	switch {
+	case strings.HasPrefix(s, "nan") && width == 32:
+		return 0x7fc00000
+	case strings.HasPrefix(s, "nan"):
+		return 0x7ff8000000000000
+	case strings.HasPrefix(s, "-"):
+		v, _ := strconv.ParseInt(s, 10, 64)
+		return uint64(v) & (1<<width - 1)
+	}
+	v, _ := strconv.ParseUint(s, 10, 64)
+	return v
+}
+
+var _ sync.Mutex

@@ -1,0 +1,120 @@
+package instrument_test
+
+import (
+	"errors"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/jobhost/jobhost/host/instrument"
+	w "github.com/jobhost/jobhost/host/internal/wasmtest"
+)
+
+// down is a function that calls itself so often as its argument says, by call, and returns its argument.
+func down(m *w.Module, call ...[]byte) uint32 {
+	return m.Func("i32 -> i32", "", w.Op(w.LocalGet, 0), w.Op(w.If, w.Void),
+		w.Op(w.LocalGet, 0), w.I32Const(1), w.Op(w.I32Sub), slices.Concat(call...), w.Op(w.Drop), w.Op(w.End),
+		w.Op(w.LocalGet, 0))
+}
+
+func TestRecursionEndsAtTheBudget(t *testing.T) {
+	ways := map[string]func(m *w.Module) uint32{
+		"direct": func(m *w.Module) uint32 { return down(m, w.Op(w.Call, 0)) },
+		"indirect": func(m *w.Module) uint32 {
+			m.Table(w.FuncRef, 1, 1)
+			m.Elements(0, 0)
+			return down(m, w.I32Const(0), w.Op(w.CallIndirect, m.Type("i32 -> i32"), 0))
+		},
+		"through another function": func(m *w.Module) uint32 {
+			f := down(m, w.Op(w.Call, 1))
+			m.Func("i32 -> i32", "", w.Op(w.LocalGet, 0), w.Op(w.Call, f))
+			return f
+		},
+	}
+	for name, way := range ways {
+		for _, part := range []instrument.Part{0, instrument.Meter} {
+			t.Run(name, func(t *testing.T) {
+				m := w.New()
+				m.Export("run", w.KindFunc, way(m))
+				g := start(t, m.Bytes(), instrument.Config{Skip: part})
+				for range 3 { // what one call leaves behind does not harm the next
+					if got, err := g.call("run", 30_000); err != nil || got[0] != 30_000 {
+						t.Fatalf("a depth of 30,000: %v, %v; want it to fit into the budget", got, err)
+					}
+					if _, err := g.call("run", 300_000); !errors.Is(err, errOverflow) {
+						t.Fatalf("a depth of 300,000: %v, want %v", err, errOverflow)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestStackStaysNearTheBudget measures what an endless recursion of a large function takes.
+func TestStackStaysNearTheBudget(t *testing.T) {
+	m := w.New()
+	var code [][]byte
+	for i := range uint32(40) { // values that outlive the call
+		code = append(code, w.Op(w.LocalGet, 0), w.I32Const(int32(i)), w.Op(w.I32Add), w.Op(w.LocalSet, 1+i))
+	}
+	code = append(code, w.Op(w.LocalGet, 0), w.Op(w.Call, 0))
+	for i := range uint32(40) {
+		code = append(code, w.Op(w.LocalGet, 1+i), w.Op(w.I32Add))
+	}
+	locals := ""
+	for range 40 {
+		locals += "i32 "
+	}
+	m.Export("run", w.KindFunc, m.Func("i32 -> i32", locals, code...))
+	g := start(t, m.Bytes(), instrument.Config{})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := g.call("run", 1); !errors.Is(err, errOverflow) {
+		t.Fatalf("ended with %v, want %v", err, errOverflow)
+	}
+	runtime.ReadMemStats(&after)
+	// The runtime doubles its stack as it grows, and copies it: all copies together are twice the last one.
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 4*instrument.DefaultStack {
+		t.Errorf("%d MiB were allocated for a stack of %d MiB", grown>>20, instrument.DefaultStack>>20)
+	}
+}
+
+func TestTailCallsTakeNoStack(t *testing.T) {
+	for name, call := range map[string][]byte{
+		"direct":   w.Op(w.ReturnCall, 1),
+		"indirect": slices.Concat(w.I32Const(0), w.Op(0x13, 0, 0)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := w.New()
+			m.Type("i32 -> i32")
+			m.Table(w.FuncRef, 1, 1)
+			code := [][]byte{
+				w.Op(w.LocalGet, 0), w.Op(w.If, w.Void), w.Op(w.LocalGet, 0), w.I32Const(1), w.Op(w.I32Sub), call,
+				w.Op(w.End), w.I32Const(7),
+			}
+			m.Export("run", w.KindFunc, m.Func("i32 -> i32", "", code...))
+			m.Func("i32 -> i32", "", slices.Concat(w.Op(w.LocalGet, 0), w.Op(w.ReturnCall, 0)))
+			m.Elements(0, 1)
+			g := start(t, m.Bytes(), instrument.Config{Stack: 1000})
+			if got, err := g.call("run", 1_000_000); err != nil || got[0] != 7 {
+				t.Errorf("returned %v, %v; want 7", got, err)
+			}
+		})
+	}
+}
+
+// TestTailCallsThatAreCallsTakeStack makes tail calls with more arguments than go into registers, for which wazero falls
+// back to a call.
+func TestTailCallsThatAreCallsTakeStack(t *testing.T) {
+	m := w.New()
+	var args [][]byte
+	for i := range uint32(12) {
+		args = append(args, w.Op(w.LocalGet, i))
+	}
+	m.Export("run", w.KindFunc, m.Func("i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 ->", "",
+		append(args, w.Op(w.ReturnCall, 0))...))
+	g := start(t, m.Bytes(), instrument.Config{})
+	if _, err := g.call("run", make([]uint64, 12)...); !errors.Is(err, errOverflow) {
+		t.Errorf("ended with %v, want %v", err, errOverflow)
+	}
+}

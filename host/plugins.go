@@ -1,0 +1,280 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/jobhost/jobhost"
+)
+
+// plugin is a name that jobs can refer to. Its fields are guarded by Host.mu.
+type plugin struct {
+	key     jobhost.Name
+	file    string
+	private bool        // only its owner may be able to write the file
+	seen    fs.FileInfo // of the file as it was read last; nil: it could not be read
+	active  *module     // what runs; nil: nothing yet
+	problem string      // why the file as it is now does not run
+
+	// settled is closed once the file as it is now runs or is known to be broken. A change of the file replaces it.
+	settled chan struct{}
+}
+
+func (p *plugin) describe() jobhost.Plugin {
+	d := jobhost.Plugin{Key: p.key, File: p.file, Ready: p.active != nil, Problem: p.problem}
+	if p.active != nil {
+		d.Digest, d.Kind = p.active.digest, p.active.kind
+	}
+	return d
+}
+
+// changed reports whether the file is another one than that which was read last.
+func (p *plugin) changed(info fs.FileInfo) bool {
+	return p.seen == nil || !os.SameFile(p.seen, info) || p.seen.Size() != info.Size() ||
+		!p.seen.ModTime().Equal(info.ModTime()) || p.seen.Mode() != info.Mode()
+}
+
+const extension = ".wasm"
+
+// Rescan reads the plugin folder again: new and changed files are compiled in the background and replace the version
+// that runs once they are good, absent ones are dropped. Runs that are going on finish with the version they began
+// with. It returns once the folder has been read; see [Host.Ready]. A file whose name is no valid key is listed with
+// that problem, hidden files are ignored. Without a plugin folder it does nothing.
+func (h *Host) Rescan(ctx context.Context) error {
+	if h.cfg.Dir == "" {
+		return nil
+	}
+	h.scan.Lock()
+	defer h.scan.Unlock()
+	entries, err := os.ReadDir(h.cfg.Dir)
+	if err != nil {
+		return &jobhost.Error{
+			Code: jobhost.InvalidDefinition, Op: "host.rescan", Msg: "plugin folder: " + err.Error(), Hint: "create it, or name another one",
+			Err: err,
+		}
+	}
+	found := map[jobhost.Name]bool{}
+	for _, e := range entries {
+		key, isWasm := strings.CutSuffix(e.Name(), extension)
+		if !isWasm || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		found[key] = true
+		h.look(ctx, key, filepath.Join(h.cfg.Dir, e.Name()))
+	}
+	gone := h.dropAllBut(ctx, found)
+	for _, p := range gone {
+		h.log.InfoContext(ctx, "plugin gone", slog.String("plugin", p.key), slog.String("file", p.file))
+	}
+	if len(gone) > 0 {
+		h.changed()
+	}
+	return nil
+}
+
+// look loads a file of the plugin folder if it has changed.
+func (h *Host) look(ctx context.Context, key, file string) {
+	info, err := os.Stat(file)
+	h.mu.Lock()
+	p := h.plugins[key]
+	if p == nil {
+		p = &plugin{key: key, file: file, private: true}
+		h.plugins[key] = p
+	}
+	if !p.private || p.settled != nil && err == nil && !p.changed(info) {
+		h.mu.Unlock() // another file, which was loaded by itself, or one that is as it was
+		return
+	}
+	settled := p.renew(info)
+	closed := h.closed
+	if !closed {
+		h.work.Add(1)
+	}
+	h.mu.Unlock()
+	if closed {
+		return
+	}
+	go func() {
+		defer h.work.Done()
+		h.load(ctx, p, settled)
+	}()
+}
+
+// renew says that the plugin's file is a new one, which is not settled yet.
+func (p *plugin) renew(info fs.FileInfo) chan struct{} {
+	p.seen = info
+	p.settled = make(chan struct{})
+	return p.settled
+}
+
+// load reads and compiles a plugin's file, and makes it the version that runs if it is good and still the newest.
+func (h *Host) load(ctx context.Context, p *plugin, settled chan struct{}) {
+	m, info, err := h.compileFile(p)
+	counts, old := h.settle(ctx, p, settled, m, info, err)
+	switch {
+	case !counts:
+		return
+	case err != nil:
+		h.log.WarnContext(ctx, "plugin refused", slog.String("plugin", p.key), slog.String("file", p.file),
+			slog.String("problem", err.Error()), slog.Bool("old_version_runs", old))
+	default:
+		h.log.InfoContext(ctx, "plugin ready", slog.String("plugin", p.key), slog.String("file", p.file),
+			slog.String("digest", m.digest), slog.String("kind", m.kind))
+	}
+	h.changed()
+}
+
+// changed tells whoever wants to know that a plugin became ready, broken or absent.
+func (h *Host) changed() {
+	if h.cfg.Changed != nil {
+		h.cfg.Changed()
+	}
+}
+
+// settle records what came of a plugin's file. It reports whether that counts, since the file may have changed again,
+// and whether there was a version before.
+func (h *Host) settle(ctx context.Context, p *plugin, settled chan struct{}, m *module, info fs.FileInfo, err error) (counts, old bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	defer close(settled)
+	if p.settled != settled || h.plugins[p.key] != p {
+		if m != nil {
+			h.modules.put(ctx, m)
+		}
+		return false, false
+	}
+	p.seen = info
+	p.problem = ""
+	before := p.active
+	if err != nil {
+		p.problem = err.Error()
+		return true, before != nil
+	}
+	p.active = m
+	if before != nil {
+		h.modules.put(ctx, before)
+	}
+	return true, before != nil
+}
+
+func (h *Host) compileFile(p *plugin) (*module, fs.FileInfo, error) {
+	if _, err := jobhost.ParseName(p.key); err != nil {
+		return nil, p.seen, fmt.Errorf("%s: %w; rename the file", p.file, err)
+	}
+	bin, digest, info, err := readModule(p.file, p.private)
+	if err != nil {
+		return nil, info, fmt.Errorf("%s: %w", p.file, err)
+	}
+	m, err := h.modules.get(h.ctx, digest, func(m *module) error { return h.compile(h.ctx, m, bin) })
+	if err != nil {
+		return nil, info, fmt.Errorf("%s: %w", p.file, err)
+	}
+	return m, info, nil
+}
+
+// dropAllBut forgets the plugins whose files are gone, and returns them.
+func (h *Host) dropAllBut(ctx context.Context, found map[jobhost.Name]bool) (gone []*plugin) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for key, p := range h.plugins {
+		if found[key] || !p.private {
+			continue
+		}
+		delete(h.plugins, key)
+		if p.active != nil {
+			h.modules.put(ctx, p.active)
+		}
+		gone = append(gone, p)
+	}
+	return gone
+}
+
+// Load loads a single file as a plugin, outside the plugin folder, and returns when it is ready to run. It does not ask
+// who may write the file: whoever calls it chose the file. An error names the file and the mend; its code is
+// jobhost.NotFoundPlugin. A key that is taken is an error.
+func (h *Host) Load(ctx context.Context, key jobhost.Name, file string) (jobhost.Plugin, error) {
+	refuse := func(err error) (jobhost.Plugin, error) {
+		return jobhost.Plugin{}, &jobhost.Error{Code: jobhost.NotFoundPlugin, Op: "host.load", Msg: err.Error(), Err: err}
+	}
+	p := &plugin{key: key, file: file}
+	settled := p.renew(nil)
+	h.mu.Lock()
+	switch {
+	case h.closed:
+		h.mu.Unlock()
+		return refuse(errClosed)
+	case h.plugins[key] != nil:
+		h.mu.Unlock()
+		return refuse(fmt.Errorf("plugin %q is loaded already, from %s", key, h.plugins[key].file))
+	}
+	h.plugins[key] = p
+	h.work.Add(1)
+	h.mu.Unlock()
+	defer h.work.Done()
+	h.load(ctx, p, settled)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if p.active == nil {
+		delete(h.plugins, key)
+		return refuse(errors.New(p.problem))
+	}
+	return p.describe(), nil
+}
+
+// Ready waits until each of the plugins is ready or known to be broken; without keys, until all are. The error names
+// each one that cannot run, with its problem; its code is jobhost.NotFoundPlugin. A plugin whose newest file is broken
+// but whose last good version runs is ready. The end of ctx is returned as it is.
+func (h *Host) Ready(ctx context.Context, keys ...jobhost.Name) error {
+	if len(keys) == 0 {
+		h.mu.RLock()
+		keys = sortedKeys(h.plugins)
+		h.mu.RUnlock()
+	}
+	var errs []error
+	for _, key := range keys {
+		err := h.ready(ctx, key)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return &jobhost.Error{Code: jobhost.NotFoundPlugin, Op: "host.ready", Msg: err.Error(), Err: err}
+	}
+	return nil
+}
+
+func (h *Host) ready(ctx context.Context, key jobhost.Name) error {
+	for {
+		h.mu.RLock()
+		p := h.plugins[key]
+		if p == nil {
+			h.mu.RUnlock()
+			return fmt.Errorf("plugin %q is not in %s", key, orDefault(h.cfg.Dir, "this host"))
+		}
+		settled, active, problem := p.settled, p.active, p.problem
+		h.mu.RUnlock()
+		select {
+		case <-settled:
+		default:
+			select {
+			case <-settled:
+			case <-ctx.Done():
+				return nil
+			case <-h.ctx.Done():
+				return errClosed
+			}
+			continue // look again: the file may have changed meanwhile
+		}
+		if active == nil {
+			return fmt.Errorf("plugin %q: %s", key, problem)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,166 @@
+package host
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jobhost/jobhost"
+	"github.com/jobhost/jobhost/abi"
+)
+
+// capture keeps the head and the tail of what a guest writes to stdout, and marks the cut between them.
+type capture struct {
+	max   int
+	head  []byte
+	tail  []byte
+	total int64
+}
+
+// Write implements io.Writer. It takes everything and keeps at most the limit.
+func (c *capture) Write(p []byte) (int, error) {
+	n := len(p)
+	c.total += int64(n)
+	if room := c.max/2 - len(c.head); room > 0 {
+		k := min(room, len(p))
+		c.head = append(c.head, p[:k]...)
+		p = p[k:]
+	}
+	keep := c.max - c.max/2
+	if len(p) > keep {
+		p = p[len(p)-keep:]
+	}
+	c.tail = append(c.tail, p...)
+	if len(c.tail) > 2*keep {
+		c.tail = c.tail[:copy(c.tail, c.tail[len(c.tail)-keep:])]
+	}
+	return n, nil
+}
+
+// text returns what was kept, as valid UTF-8 of at most the limit; nil if nothing was written.
+func (c *capture) text() []byte {
+	if c.total == 0 {
+		return nil
+	}
+	keep := c.max - c.max/2
+	tail := c.tail[max(0, len(c.tail)-keep):]
+	if int64(len(c.head)+len(tail)) == c.total {
+		whole := valid(slices.Concat(c.head, tail))
+		if len(whole) <= c.max {
+			return whole
+		}
+		return cut(whole, c.max) // replacement characters took more room than what they replace
+	}
+	mark := fmt.Sprintf("\n… %d bytes cut …\n", c.total-int64(len(c.head)+len(tail)))
+	room := max(0, c.max-len(mark))
+	head := valid(cut(c.head, min(len(c.head), room/2)))
+	head = cut(head, room/2)
+	tail = cutHead(valid(cutHead(tail, room-len(head))), room-len(head))
+	return cut(slices.Concat(head, []byte(mark), tail), c.max)
+}
+
+// lines splits what a guest writes to stderr into the lines of the run's log.
+type lines struct {
+	sink    jobhost.RunSink
+	pause   func() // called before each line, and at least once a chunk; may not return
+	line    []byte
+	dropped int    // bytes of the current line that were not kept
+	last    string // the last line that is not blank
+	crash   string // the last line with which a language's runtime announces a crash
+}
+
+// Write implements io.Writer.
+func (l *lines) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		l.pause()
+		piece := p[:min(len(p), abi.MaxChunk)]
+		i := bytes.IndexByte(piece, '\n')
+		if i < 0 {
+			l.add(piece)
+			p = p[len(piece):]
+			continue
+		}
+		l.add(p[:i])
+		l.flush()
+		p = p[i+1:]
+	}
+	return n, nil
+}
+
+func (l *lines) add(p []byte) {
+	k := min(len(p), abi.MaxLine-len(l.line))
+	l.line = append(l.line, p[:k]...)
+	l.dropped += len(p) - k
+}
+
+// flush ends the current line. Blank lines are no entries.
+func (l *lines) flush() {
+	s := string(valid(bytes.TrimRight(l.line, "\r")))
+	dropped := l.dropped
+	l.line, l.dropped = l.line[:0], 0
+	if strings.TrimSpace(s) == "" {
+		return
+	}
+	if dropped > 0 || len(s) > abi.MaxLine {
+		mark := fmt.Sprintf(" … %d bytes cut", dropped)
+		s = string(cut([]byte(s), abi.MaxLine-len(mark))) + mark
+	}
+	l.last = s
+	if isCrash(s) {
+		l.crash = s
+	}
+	l.sink.Log(abi.Info, s)
+}
+
+// isCrash reports whether a line is the one that says what went wrong, before a stack trace or a hint follows.
+func isCrash(s string) bool {
+	return strings.HasPrefix(s, "panic: ") || strings.HasPrefix(s, "fatal error: ") ||
+		strings.HasPrefix(s, "thread '") && strings.Contains(s, "panicked at")
+}
+
+// message is what stderr says about a failure: the line that announces a crash, or else the last line.
+func (l *lines) message() string {
+	if l.crash != "" {
+		return l.crash
+	}
+	return l.last
+}
+
+// valid returns b as valid UTF-8. Bytes that are none become replacement characters.
+func valid(b []byte) []byte {
+	if utf8.Valid(b) {
+		return b
+	}
+	return bytes.ToValidUTF8(b, []byte("\uFFFD"))
+}
+
+// cut returns at most n bytes from the start of b, without half a character at the end.
+func cut(b []byte, n int) []byte {
+	if len(b) <= n {
+		return b
+	}
+	n = max(0, n)
+	for i := n; i > 0 && i > n-utf8.UTFMax; i-- {
+		if utf8.RuneStart(b[i]) {
+			return b[:i]
+		}
+	}
+	return b[:n]
+}
+
+// cutHead returns at most n bytes from the end of b, without half a character at the start.
+func cutHead(b []byte, n int) []byte {
+	if len(b) <= n {
+		return b
+	}
+	b = b[len(b)-max(0, n):]
+	for i := range min(utf8.UTFMax, len(b)) {
+		if utf8.RuneStart(b[i]) {
+			return b[i:]
+		}
+	}
+	return b
+}
