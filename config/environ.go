@@ -1,0 +1,65 @@
+package config
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// readEnviron lets variables override the settings of files. Lists, mappings and what is below them have no variable.
+func (d *draft) readEnviron(r *reader, top table[draft], environ []string) {
+	known := map[string]setting{}
+	settings(top, "", known)
+	seen := map[string]bool{}
+	for _, e := range environ {
+		name, text, _ := strings.Cut(e, "=")
+		if !strings.HasPrefix(name, "JOBHOST_") || !strings.Contains(name, "__") || seen[name] {
+			continue
+		}
+		seen[name] = true
+		v := value{
+			reader: r, pos: Position{File: "$" + name}, loose: true,
+			node: &yaml.Node{Kind: yaml.ScalarNode, Value: text},
+		}
+		s, ok := known[name]
+		if !ok {
+			v.bad("no setting has this variable%s", didYouMean(name, keysOf(known)))
+			continue
+		}
+		v.key, v.want = s.key, s.field.wants()
+		if s.field.later {
+			v.bad("is not available yet; %s", s.field.help)
+			continue
+		}
+		s.field.read(d, v)
+	}
+}
+
+// setting is a key that a variable can give.
+type setting struct {
+	key   string
+	field field[draft]
+}
+
+// settings adds the keys of a table by the names of their variables.
+func settings(t table[draft], prefix string, into map[string]setting) {
+	for _, f := range t {
+		key := prefix + f.name
+		switch {
+		case f.sub != nil:
+			settings(f.sub, key+".", into)
+		case f.kind != aList && f.kind != anObject:
+			into[variableName(key)] = setting{key, f}
+		}
+	}
+}
+
+// variableName is the environment variable of a key: JOBHOST_SCHEDULER__POLL_INTERVAL is scheduler.poll_interval, and
+// JOBHOST__DATA_DIR is data_dir.
+func variableName(key string) string {
+	name := strings.ToUpper(strings.ReplaceAll(key, ".", "__"))
+	if !strings.Contains(key, ".") {
+		name = "_" + name
+	}
+	return "JOBHOST_" + name
+}

@@ -1,0 +1,192 @@
+package config
+
+import (
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/jobhost/jobhost"
+	"github.com/jobhost/jobhost/abi"
+)
+
+// maxLog is the most of a run's log that a grant may keep.
+const maxLog = 1 << 20
+
+// grantDraft is a grant while it is read.
+type grantDraft struct {
+	Grant
+
+	at    value
+	given map[string]value
+}
+
+// entryKeys are the keys of an entry of the section grants: whom it is for, and what it gives.
+func entryKeys() table[grantDraft] {
+	return append(table[grantDraft]{
+		{name: "job", kind: aName, required: true, help: "the job that it is for", read: func(g *grantDraft, v value) { g.Job, _ = v.name() }},
+		{
+			name: "plugin", kind: aName, def: "that of the job", help: "binds the grant to this plugin; needed where no file defines the job",
+			read: func(g *grantDraft, v value) { g.Plugin, _ = v.name() },
+		},
+	}, grantKeys()...)
+}
+
+// grantKeys are the keys of jobs[].grants.
+func grantKeys() table[grantDraft] {
+	return table[grantDraft]{
+		{name: "args", kind: aList, limits: "of text", help: "arguments after the job's name", read: func(g *grantDraft, v value) { g.Args = v.texts() }},
+		{name: "env", kind: anObject, limits: "of names to text", help: "further environment variables", read: readEnv},
+		{name: "dirs", kind: aList, rows: dirKeys().list, help: "directories that the guest sees", read: readDirs},
+		sizeGrant("max_memory", func(g *grantDraft) *uint64 { return &g.MaxMemory }, "plugins.max_memory", memoryRule, "memory of one run"),
+		sizeGrant("max_output", func(g *grantDraft) *int { return &g.MaxOutput }, sizeText(abi.MaxOutput), upTo(abi.MaxOutputEver), "output of one run"),
+		sizeGrant("max_log", func(g *grantDraft) *int { return &g.MaxLog }, sizeText(abi.MaxLog), upTo(maxLog), "log of one run that is kept"),
+		{
+			name: "max_fuel", kind: anInteger, def: "no limit", limits: "1 or more", help: "instructions that one run may take, roughly",
+			read: func(g *grantDraft, v value) { g.MaxFuel, _ = integerIn[uint64](v, 1, math.MaxInt64) },
+		},
+		grantNotYet("secrets", anObject),
+		grantNotYet("http", aList),
+		grantNotYet("kv", aBoolean),
+		grantNotYet("clock", aChoice),
+	}
+}
+
+func sizeGrant[N int | uint64](name string, at func(*grantDraft) *N, def string, r rule[int64], help string) field[grantDraft] {
+	return field[grantDraft]{name: name, kind: aSize, def: def, limits: r.words, help: help, read: func(g *grantDraft, v value) {
+		n, _ := v.sizeIn(r)
+		*at(g) = N(n)
+	}}
+}
+
+func grantNotYet(name string, k kind) field[grantDraft] {
+	return field[grantDraft]{name: name, kind: k, later: true, help: "a plugin cannot be granted this for now"}
+}
+
+func upTo(most int64) rule[int64] {
+	return rule[int64]{"1B to " + sizeText(most), func(n int64) bool { return n >= 1 && n <= most }}
+}
+
+func dirKeys() table[Dir] {
+	return table[Dir]{
+		{
+			name: "host", kind: aPath, required: true, help: "directory on this machine; not one that holds jobhost's own files",
+			read: func(d *Dir, v value) { d.Host, _ = v.filled() },
+		},
+		{
+			name: "guest", kind: aPath, required: true, limits: "absolute and clean, such as /data", help: "where the guest sees it",
+			read: func(d *Dir, v value) {
+				switch s, ok := v.filled(); {
+				case ok && (!path.IsAbs(s) || path.Clean(s) != s):
+					v.wrong("%s is no clean absolute path", quote(s))
+				case ok:
+					d.Guest = s
+				}
+			},
+		},
+		{
+			name: "mode", kind: aChoice, def: "ro", limits: "ro or rw", help: "`rw`: the guest may write",
+			read: func(d *Dir, v value) {
+				switch s, ok := v.text(); {
+				case ok && s == "rw":
+					d.Write = true
+				case ok && s != "ro":
+					v.wrong("%s is no mode", quote(s))
+				}
+			},
+		},
+	}
+}
+
+// readGrants reads the section grants, and then binds these and what jobs are granted in place.
+func (d *draft) readGrants(r *reader, jobs map[jobhost.Name]jobDraft) {
+	drafts := d.own
+	for _, list := range d.lists.grants {
+		for _, v := range list.items() {
+			g := grantDraft{Grant: Grant{Pos: v.pos}, at: v}
+			g.given = entryKeys().read(&g, v)
+			drafts = append(drafts, g)
+		}
+	}
+	taken := map[[2]jobhost.Name]Position{}
+	for _, g := range drafts {
+		if g.Job == "" {
+			continue
+		}
+		job, defined := jobs[g.Job]
+		g.bind(job.Def, defined, keysOf(jobs), r.broken)
+		if v, ok := g.given["max_memory"]; ok && g.MaxMemory > d.Plugins.MaxTotalMemory {
+			v.bad("%s is more than plugins.max_total_memory %s", v.show(), sizeText(d.Plugins.MaxTotalMemory))
+		}
+		key := [2]jobhost.Name{g.Job, g.Plugin}
+		if first, twice := taken[key]; twice {
+			g.at.bad("the job %s has grants already, at %v; want one entry", quote(g.Job), first)
+			continue
+		}
+		taken[key] = g.Pos
+		for i := range g.Dirs {
+			g.Dirs[i].Host = inDir(d.dir, g.Dirs[i].Host)
+		}
+		d.Grants = append(d.Grants, g.Grant)
+	}
+}
+
+// readOwn reads jobs[].grants.
+func readOwn(v value, def jobhost.JobDef) grantDraft {
+	g := grantDraft{Grant: Grant{Pos: v.pos, Job: def.Name, Plugin: def.Plugin}, at: v}
+	g.given = grantKeys().read(&g, v)
+	return g
+}
+
+// bind gives the grant its plugin: that of the job in the files. A grant for another job must name it, or it would go to
+// whatever plugin a job of that name calls one day.
+func (g *grantDraft) bind(job jobhost.JobDef, defined bool, names []string, broken bool) {
+	plugin, named := g.given["plugin"]
+	switch {
+	case !defined && !named && g.Plugin == "" && !broken:
+		g.at.bad("no file defines the job %s; correct the name, or name the plugin that the grant is for%s",
+			quote(g.Job), didYouMean(g.Job, names))
+	case defined && !named:
+		g.Plugin = job.Plugin
+	case defined && g.Plugin != "" && job.Plugin != "" && g.Plugin != job.Plugin:
+		plugin.bad("%s is not the plugin of the job %s, that is %s", quote(g.Plugin), quote(g.Job), quote(job.Plugin))
+	}
+}
+
+// readEnv reads variables. Those that tell the guest about its run are not for the taking.
+func readEnv(g *grantDraft, v value) {
+	ps, _ := v.pairs()
+	for _, p := range ps {
+		p.value.want = "text"
+		if s, ok := p.value.text(); ok && p.checkVariable() {
+			if g.Env == nil {
+				g.Env = map[string]string{}
+			}
+			g.Env[p.name] = s
+		}
+	}
+}
+
+// checkVariable reports whether the guest may get a variable of this name.
+func (p pair) checkVariable() bool {
+	switch {
+	case p.name == "" || strings.ContainsAny(p.name, "=\x00"):
+		p.at().bad("%s is no name of an environment variable", quote(p.name))
+	case strings.HasPrefix(p.name, abi.EnvPrefix), p.name == abi.EnvTraceparent:
+		p.at().bad("%s tells the guest about its run and cannot be replaced; want another name", p.name)
+	default:
+		return true
+	}
+	return false
+}
+
+func readDirs(g *grantDraft, v value) {
+	for _, item := range v.items() {
+		d := Dir{Pos: item.pos}
+		dirKeys().read(&d, item)
+		if i := slices.IndexFunc(g.Dirs, func(o Dir) bool { return o.Guest == d.Guest && d.Guest != "" }); i >= 0 {
+			item.bad("the guest path %s is taken already, at %v", d.Guest, g.Dirs[i].Pos)
+		}
+		g.Dirs = append(g.Dirs, d)
+	}
+}
