@@ -4,7 +4,7 @@
 
 GO      ?= go
 TOOL    := $(GO) tool -modfile=tools/go.mod
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 T       ?= 20s
 N       ?= 10

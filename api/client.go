@@ -122,10 +122,11 @@ func (c *Client) do(ctx context.Context, r request, out any) error {
 
 // send returns an answer that is no failure. The caller closes its body.
 func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
-	u := c.base + "/v1"
-	for _, s := range r.path {
-		u += "/" + url.PathEscape(s)
+	path := make([]string, len(r.path))
+	for i, s := range r.path {
+		path[i] = url.PathEscape(s)
 	}
+	u := c.base + "/v1/" + strings.Join(path, "/")
 	if len(r.query) > 0 {
 		u += "?" + url.Values(r.query).Encode()
 	}

@@ -197,6 +197,45 @@ func TestAllJobsAreReadInPages(t *testing.T) {
 	same(t, "a page that is just full", c.Status(t.Context(), nil), all)
 }
 
+// namer is a scheduler that can name its jobs.
+type namer struct {
+	fake
+
+	names []jobhost.Name
+}
+
+func (n namer) JobNames(_ context.Context, after jobhost.Name, limit int) (names []jobhost.Name, err error) {
+	for _, name := range n.names {
+		if name > after && len(names) < limit {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+func TestAPageDescribesItsJobsOnly(t *testing.T) {
+	var asked []jobhost.Name
+	n := namer{names: []jobhost.Name{"a", "b", "c", "d"}, fake: fake{status: func(names []jobhost.Name) (rs []jobhost.Result[jobhost.JobStatus]) {
+		asked = append(asked, names...)
+		for _, name := range names {
+			r := jobhost.Result[jobhost.JobStatus]{Value: jobhost.JobStatus{Name: name}}
+			if name == "c" {
+				r.Err = &jobhost.Error{Code: jobhost.NotFoundJob, Msg: "it was deleted just now"}
+			}
+			rs = append(rs, r)
+		}
+		return rs
+	}}}
+	_, body := call(t, handler(n), "GET", "/v1/jobs?after=a&limit=2", "")
+	same(t, "jobs that were described", asked, []jobhost.Name{"b", "c", "d"})
+	if !strings.HasPrefix(body, `[{"name":"b"`) || !strings.Contains(body, `{"name":"d"`) || strings.Count(body, `"name"`) != 2 {
+		t.Errorf("got %s", body)
+	}
+	if _, body := call(t, handler(n), "GET", "/v1/jobs?after=d", ""); body != "[]\n" {
+		t.Errorf("after the last: %s", body)
+	}
+}
+
 func TestErrorsOfEveryCodeComeBackAsTheyWere(t *testing.T) {
 	for _, code := range []jobhost.Code{
 		jobhost.NotFoundJob, jobhost.NotFoundPlugin, jobhost.NotFoundTrigger, jobhost.NotFoundRun, jobhost.InvalidDefinition, jobhost.InvalidPage,
@@ -340,7 +379,8 @@ func TestLeavingAFollowedLogEndsTheRequest(t *testing.T) {
 				<-ctx.Done()
 			}
 		}})
-		for range c.Log(t.Context(), id1, jobhost.LogQuery{Follow: true}) {
+		for _, err := range c.Log(t.Context(), id1, jobhost.LogQuery{Follow: true}) {
+			same(t, "error", err, nil)
 			break
 		}
 		<-ended

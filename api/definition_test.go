@@ -50,7 +50,7 @@ func TestEveryDefinitionComesBackFromJSONAsItWas(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", b, err)
 		}
-		if diff := cmp.Diff(want, got, cmp.Transformer("data", func(r json.RawMessage) string { return compact(r) })); diff != "" {
+		if diff := cmp.Diff(want, got, cmp.Transformer("data", compact)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", b, diff)
 		}
 	})

@@ -61,7 +61,7 @@ func through(t *testing.T, name string, story func(t *testing.T, c *api.Client, 
 func tell(t *testing.T, story func(t *testing.T, c *api.Client, e *engine.Engine)) {
 	t.Helper()
 	store := memstore.New(memstore.Config{})
-	defer store.Close() //nolint:errcheck // nothing is kept
+	defer store.Close()
 	e, err := engine.New(store, plugin{}, engine.Defaults())
 	if err != nil {
 		t.Fatal(err)

@@ -101,7 +101,7 @@ func serve(t *testing.T, h http.Handler) *loop {
 func (l *loop) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, end := context.WithCancel(r.Context())
 	out, in := io.Pipe()
-	w := &answer{head: http.Header{}, body: in, first: make(chan int, 1)}
+	w := &answer{head: http.Header{}, body: in, first: make(chan *http.Response, 1)}
 	if r.Body == nil {
 		r.Body = http.NoBody
 	}
@@ -118,11 +118,9 @@ func (l *loop) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = in.Close() // a pipe's close does not fail
 	})
 	select {
-	case status := <-w.first:
-		return &http.Response{
-			StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-			Header: w.head, Body: &hangUp{out, end}, ContentLength: -1, Request: r,
-		}, nil
+	case resp := <-w.first:
+		resp.Body, resp.Request = &hangUp{out, end}, r
+		return resp, nil
 	case <-r.Context().Done():
 		end()
 		_ = out.Close() // a pipe's close does not fail
@@ -146,7 +144,7 @@ func (b *hangUp) Close() error {
 type answer struct {
 	head  http.Header
 	body  *io.PipeWriter
-	first chan int
+	first chan *http.Response // its head
 	once  sync.Once
 }
 
@@ -154,8 +152,10 @@ func (a *answer) Header() http.Header { return a.head }
 
 func (a *answer) WriteHeader(status int) {
 	a.once.Do(func() {
-		a.first <- status
-		a.head = a.head.Clone()
+		a.first <- &http.Response{
+			StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+			Header: a.head.Clone(), ContentLength: -1,
+		}
 	})
 }
 

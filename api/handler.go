@@ -152,27 +152,31 @@ func (r *refusal) Write(b []byte) (int, error) { return len(b), nil }
 func (h *handler) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		g := &guarded{ResponseWriter: w, cfg: &h.cfg}
-		defer func() {
-			v := recover()
-			if v == nil {
-				return
-			}
-			if v == http.ErrAbortHandler || g.lost { //nolint:errorlint // the very value, as net/http compares it
-				panic(http.ErrAbortHandler) // a client that is gone is no failure of ours
-			}
-			h.cfg.Log.ErrorContext(r.Context(), "request failed", slog.String("method", r.Method),
-				slog.String("path", r.URL.Path), slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
-			if g.started {
-				panic(http.ErrAbortHandler) // the answer is cut: the client must see that
-			}
-			p := newProblem(http.StatusInternalServerError, "the server failed to answer; its log says why")
-			p.Code = jobhost.Unexpected
-			writeProblem(g, p)
-		}()
+		defer h.rescue(g, r)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
 		next.ServeHTTP(g, r)
+		g.extend() // what is still to be flushed is a write too
 	})
+}
+
+// rescue is deferred around a request.
+func (h *handler) rescue(g *guarded, r *http.Request) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if v == http.ErrAbortHandler || g.lost { //nolint:errorlint // the very value, as net/http compares it
+		panic(http.ErrAbortHandler) // a client that is gone is no failure of ours
+	}
+	h.cfg.Log.ErrorContext(r.Context(), "request failed", slog.String("method", r.Method),
+		slog.String("path", r.URL.Path), slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
+	if g.started {
+		panic(http.ErrAbortHandler) // the answer is cut: the client must see that
+	}
+	p := newProblem(http.StatusInternalServerError, "the server failed to answer; its log says why")
+	p.Code = jobhost.Unexpected
+	writeProblem(g, p)
 }
 
 // guarded moves the write deadline along with each write.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"io"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -24,8 +23,14 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
+// answered is the head of an answer.
+type answered struct {
+	StatusCode int
+	Header     http.Header
+}
+
 // call asks h and returns the answer with its body as text.
-func call(t *testing.T, h http.Handler, method, target, body string, head ...string) (*http.Response, string) {
+func call(t *testing.T, h http.Handler, method, target, body string, head ...string) (answered, string) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
 	for i := 0; i < len(head); i += 2 {
@@ -33,12 +38,7 @@ func call(t *testing.T, h http.Handler, method, target, body string, head ...str
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	resp := w.Result() //nolint:bodyclose // a recorder's body needs no closing
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp, string(b)
+	return answered{w.Code, w.Result().Header}, w.Body.String()
 }
 
 func handler(s jobhost.Scheduler) http.Handler { return api.NewHandler(s, api.Defaults()) }
@@ -299,10 +299,10 @@ func TestAProcessThatIsNotReadySaysWhy(t *testing.T) {
 	cfg := api.Defaults()
 	cfg.Ready = func() error { return &jobhost.Error{Code: jobhost.StoreFull, Msg: "store is full"} }
 	h := api.NewHandler(steady(), cfg)
-	if resp, body := call(t, h, "GET", "/readyz", ""); resp.StatusCode != 503 || !strings.Contains(body, "store is full") {
+	if resp, body := call(t, h, "GET", "/readyz", ""); resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(body, "store is full") {
 		t.Errorf("got %d %s", resp.StatusCode, body)
 	}
-	if resp, _ := call(t, h, "GET", "/healthz", ""); resp.StatusCode != 200 {
+	if resp, _ := call(t, h, "GET", "/healthz", ""); resp.StatusCode != http.StatusOK {
 		t.Errorf("got %d; a process that is not ready is alive", resp.StatusCode)
 	}
 }
@@ -314,7 +314,7 @@ func TestAPanicIsAProblemAndALogLine(t *testing.T) {
 	s := steady()
 	s.plugins = func() ([]jobhost.Plugin, error) { panic("secret") }
 	resp, body := call(t, api.NewHandler(s, cfg), "GET", "/v1/plugins", "")
-	if resp.StatusCode != 500 || !strings.Contains(body, string(jobhost.Unexpected)) || strings.Contains(body, "secret") {
+	if resp.StatusCode != http.StatusInternalServerError || !strings.Contains(body, string(jobhost.Unexpected)) || strings.Contains(body, "secret") {
 		t.Errorf("got %d %s", resp.StatusCode, body)
 	}
 	if !strings.Contains(log.String(), "secret") || !strings.Contains(log.String(), "/v1/plugins") {
@@ -350,7 +350,7 @@ func FuzzADefinitionIsReadOrRefused(f *testing.F) {
 	f.Add(`[]`)
 	h := handler(steady())
 	f.Fuzz(func(t *testing.T, body string) {
-		if resp, answer := call(t, h, "PUT", "/v1/jobs/a", body); resp.StatusCode != 200 && resp.StatusCode != 400 {
+		if resp, answer := call(t, h, "PUT", "/v1/jobs/a", body); resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusBadRequest {
 			t.Errorf("%q: %d %s", body, resp.StatusCode, answer)
 		}
 	})

@@ -82,16 +82,47 @@ func (h *handler) listJobs(ctx context.Context, in *struct {
 	if limit < 1 || limit > MaxPage {
 		return nil, outOfRange("limit", limit, MaxPage, jobhost.InvalidPage)
 	}
-	page := make([]jobhost.JobStatus, 0, limit)
-	for _, r := range h.s.Status(ctx, nil) {
-		if r.Err != nil {
-			return nil, r.Err
+	page, err := h.page(ctx, in.After, limit)
+	return list(page), err
+}
+
+// JobNamer is a scheduler that can list the names of its jobs, in order and after a given one, without describing them.
+// A handler over one describes only the jobs of the page that it was asked for.
+type JobNamer interface {
+	JobNames(ctx context.Context, after jobhost.Name, limit int) ([]jobhost.Name, error)
+}
+
+// page describes jobs until it is full or there are no more: the client takes a page that is not full for the last.
+func (h *handler) page(ctx context.Context, after jobhost.Name, limit int) (page []jobhost.JobStatus, err error) {
+	namer, ok := h.s.(JobNamer)
+	if !ok {
+		for _, r := range h.s.Status(ctx, nil) {
+			if r.Err != nil {
+				return nil, r.Err
+			}
+			if r.Value.Name > after && len(page) < limit {
+				page = append(page, r.Value)
+			}
 		}
-		if len(page) < limit && r.Value.Name > in.After {
-			page = append(page, r.Value)
-		}
+		return page, nil
 	}
-	return &body[[]jobhost.JobStatus]{page}, nil
+	for len(page) < limit {
+		names, err := namer.JobNames(ctx, after, limit-len(page))
+		if err != nil || len(names) == 0 {
+			return page, err
+		}
+		for _, r := range h.s.Status(ctx, names) {
+			switch {
+			case jobhost.CodeOf(r.Err) == jobhost.NotFoundJob: // deleted just now
+			case r.Err != nil:
+				return nil, r.Err
+			default:
+				page = append(page, r.Value)
+			}
+		}
+		after = names[len(names)-1]
+	}
+	return page, nil
 }
 
 func outOfRange(what string, value, largest int, code jobhost.Code) error {

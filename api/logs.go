@@ -44,7 +44,7 @@ func (h *handler) log(ctx context.Context, in *struct {
 ) (*stream, error) {
 	id, q := jobhost.RunID(in.ID), jobhost.LogQuery{After: in.After, Follow: in.Follow}
 	if q.Follow {
-		return &stream{func(hc huma.Context) { h.follow(hc, id, q) }}, nil
+		return &stream{func(hc huma.Context) { h.follow(ctx, hc, id, q) }}, nil
 	}
 	entries := []jobhost.LogEntry{} // at most 256 KiB, DESIGN section 6
 	for e, err := range h.s.Log(ctx, id, q) {
@@ -63,14 +63,14 @@ func writeJSON(hc huma.Context, v any) {
 }
 
 // follow writes each entry as it comes. The status is decided by what comes first, so an unknown run is a 404.
-func (h *handler) follow(hc huma.Context, id jobhost.RunID, q jobhost.LogQuery) {
+func (h *handler) follow(ctx context.Context, hc huma.Context, id jobhost.RunID, q jobhost.LogQuery) {
 	_, w := humago.Unwrap(hc)
 	out, flush := encoder(w), http.NewResponseController(w).Flush
 	began := false
-	for e, err := range h.s.Log(hc.Context(), id, q) {
+	for e, err := range h.s.Log(ctx, id, q) {
 		l := line{LogEntry: e}
 		if err != nil {
-			l.Problem = problemOf(hc.Context(), err)
+			l.Problem = problemOf(ctx, err)
 			if !began {
 				writeProblem(w, l.Problem)
 				return

@@ -126,7 +126,7 @@ func TestASlowBodyIsCutOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer resp.Body.Close() //nolint:errcheck // it is not read
+		defer resp.Body.Close()
 		if got := time.Since(begin); got != api.Defaults().BodyTimeout || resp.StatusCode != http.StatusRequestTimeout {
 			t.Errorf("%s after %v; want 408 after %v", resp.Status, got, api.Defaults().BodyTimeout)
 		}
@@ -156,15 +156,19 @@ func TestAClientThatDoesNotReadIsDropped(t *testing.T) {
 
 func TestALongWaitIsNoSlowClient(t *testing.T) {
 	s := steady()
-	s.trigger = func(context.Context, []jobhost.TriggerRequest) []jobhost.Result[jobhost.Run] {
-		time.Sleep(10 * time.Hour)
-		return ok(aRun)
+	s.trigger = func(ctx context.Context, _ []jobhost.TriggerRequest) []jobhost.Result[jobhost.Run] {
+		select {
+		case <-time.After(10 * time.Hour):
+			return ok(aRun)
+		case <-ctx.Done():
+			return []jobhost.Result[jobhost.Run]{{Err: context.Cause(ctx)}}
+		}
 	}
 	bubble(t, s, func(t *testing.T, p *pipes, _ func() error) {
 		t.Helper()
 		c := connect(t, p)
 		for range 2 { // the deadline of one answer must not stand in the way of the next
-			send(t, c, "POST /v1/jobs/a/trigger HTTP/1.1\r\nHost: jobhost\r\nContent-Length: 0\r\n\r\n")
+			send(t, c, "POST /v1/jobs/a/trigger HTTP/1.1\r\nHost: jobhost\r\nContent-Length: 2\r\n\r\n{}")
 			resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -176,6 +180,29 @@ func TestALongWaitIsNoSlowClient(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = resp.Body.Close() // it was read to its end
+		}
+	})
+}
+
+func TestALogThatIsSilentForLongEndsWell(t *testing.T) {
+	s := steady()
+	s.log = func(context.Context, jobhost.RunID, jobhost.LogQuery) iter.Seq2[jobhost.LogEntry, error] {
+		return func(yield func(jobhost.LogEntry, error) bool) {
+			yield(jobhost.LogEntry{Seq: 1}, nil)
+			time.Sleep(time.Hour)
+		}
+	}
+	bubble(t, s, func(t *testing.T, p *pipes, _ func() error) {
+		t.Helper()
+		c := connect(t, p)
+		send(t, c, "GET /v1/runs/"+string(id1)+"/logs?follow=true HTTP/1.1\r\nHost: jobhost\r\n\r\n")
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if b, err := io.ReadAll(resp.Body); err != nil || strings.Count(string(b), "\n") != 1 {
+			t.Errorf("got %q, %v; want one line and its end", b, err)
 		}
 	})
 }
@@ -198,7 +225,7 @@ func TestStoppingEndsThoseThatFollow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer resp.Body.Close() //nolint:errcheck // it was read to its end
+		defer resp.Body.Close()
 		lines := bufio.NewScanner(resp.Body)
 		if !lines.Scan() {
 			t.Fatal(lines.Err())
@@ -274,7 +301,7 @@ func TestASocket(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer c.Close() //nolint:errcheck // it never fails
+		defer c.Close()
 		runs, err := c.Runs(t.Context(), jobhost.RunQuery{})
 		same(t, "error", err, nil)
 		same(t, "runs", runs, []jobhost.Run{aRun})

@@ -14,6 +14,8 @@ import (
 // enc appends fields.
 type enc []byte
 
+// open writes the version byte.
+func (e *enc) open(k kind)    { e.byte(versions[k]) }
 func (e *enc) byte(c byte)    { *e = append(*e, c) }
 func (e *enc) uint(v uint64)  { *e = binary.AppendUvarint(*e, v) }
 func (e *enc) int(v int64)    { *e = binary.AppendVarint(*e, v) }
@@ -63,15 +65,20 @@ var (
 type dec struct {
 	b    []byte
 	at   int
-	text string // all of b, made once; strings are parts of it
+	text string // all of b, if that is not much, made once: strings are parts of it
+	dry  bool   // only look for faults: strings and bytes come out empty
 	err  error
 }
 
 // open checks the version byte.
-func (d *dec) open(known byte) {
-	if v := d.byte(); d.err == nil && (v == 0 || v > known) {
-		d.fail(fmt.Errorf("the record has version %d, and this program reads up to %d", v, known))
+func (d *dec) open(k kind) {
+	if v := d.byte(); d.err == nil && (v == 0 || v > versions[k]) {
+		d.fail(errVersion(v, k))
 	}
+}
+
+func errVersion(got byte, k kind) error {
+	return fmt.Errorf("the record has version %d, and this program reads up to %d", got, versions[k])
 }
 
 // close returns the first fault, or that something is left over.
@@ -120,7 +127,7 @@ func (d *dec) int() int64 {
 
 // next takes n bytes, which are the record's own.
 func (d *dec) next(n uint64) []byte {
-	if n > uint64(len(d.b)-d.at) {
+	if n > uint64(len(d.b)-d.at) { //nolint:gosec // not negative
 		d.fail(errShort)
 		return nil
 	}
@@ -131,8 +138,11 @@ func (d *dec) next(n uint64) []byte {
 
 func (d *dec) str() string {
 	b := d.next(d.uint())
-	if len(b) == 0 {
+	switch {
+	case len(b) == 0 || d.dry:
 		return ""
+	case len(d.b) > 1<<10: // most of it is data
+		return string(b)
 	}
 	if d.text == "" {
 		d.text = string(d.b)
@@ -141,11 +151,20 @@ func (d *dec) str() string {
 }
 
 // bytes returns nil for no bytes.
-func (d *dec) bytes() []byte { return append([]byte(nil), d.next(d.uint())...) }
+func (d *dec) bytes() []byte {
+	b := d.next(d.uint())
+	if d.dry {
+		return nil
+	}
+	return append([]byte(nil), b...)
+}
 
 func (d *dec) hex() string {
 	n := d.uint()
 	b := d.next(n >> 1)
+	if d.dry {
+		return ""
+	}
 	if n&1 == 0 {
 		return string(b)
 	}

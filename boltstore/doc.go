@@ -11,14 +11,15 @@
 //	blocked   job 0 ^priority due trigger                –
 //	pending   run id of a manual one-shot                job 0 trigger
 //	open      job 0 id                                   run record, of a run that has not ended
-//	runs      started ^id                                run record, of an ended run
-//	jobruns   job 0 started ^id                          –, for each ended run
+//	runs      started ^id                                segment, run record, of an ended run
+//	jobruns   segment job 0 started ^id                  –, for each ended run
+//	          segment                                    the latest start in this and older segments
 //	runids    id                                         started, of ended runs whose id is of another millisecond
 //	logs      id number                                  chunk
 //	outputs   id                                         output
 //	nodes     node                                       node record
 //	cancels   length node id                             –
-//	keys      job 0 idempotency key                      id expiry
+//	keys      job 0 idempotency key                      version id expiry
 //	expiry    expiry job 0 idempotency key               –
 //	values    job 0 key                                  value
 //

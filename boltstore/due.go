@@ -1,7 +1,6 @@
 package boltstore
 
 import (
-	"errors"
 	"math"
 	"time"
 
@@ -60,7 +59,11 @@ func (t *tx) byPriority(q *jobhost.DueQuery, each func(ready int64, trigger func
 		}
 		oneShot := len(v) == 1 && v[0] == 1
 		if q.OneShots && !oneShot || q.NotJobs[key.Job] || q.NotTriggers[key] ||
-			each(ready, func() (jobhost.Trigger, bool) { return t.readyTrigger(k, p, ready, key) }) {
+			each(ready, func() (jobhost.Trigger, bool) {
+				return t.listedTrigger(bReady, k, key, func(x *jobhost.Trigger) bool {
+					return x.Priority == p && x.Ready.UnixMicro() == ready
+				})
+			}) {
 			k, v = c.Next()
 			continue
 		}
@@ -69,16 +72,6 @@ func (t *tx) byPriority(q *jobhost.DueQuery, each func(ready int64, trigger func
 		}
 		k, v = c.Seek(putPriority(from[:0], p-1))
 	}
-}
-
-// readyTrigger reads the trigger that an entry of the ready index stands for.
-func (t *tx) readyTrigger(entry []byte, p int32, ready int64, key jobhost.TriggerKey) (jobhost.Trigger, bool) {
-	x, ok := t.trigger(key)
-	if ok && (x.Priority != p || x.Ready.UnixMicro() != ready) {
-		t.damage(bReady, entry, errors.New("the index and the trigger's record disagree"))
-		return x, false
-	}
-	return x, ok
 }
 
 func (t *tx) Blocked(job jobhost.Name, limit int) ([]jobhost.Trigger, error) {
@@ -90,7 +83,12 @@ func (t *tx) Blocked(job jobhost.Name, limit int) ([]jobhost.Trigger, error) {
 		}
 		if len(k) < len(prefix)+readyLen {
 			t.damage(bBlocked, k, errKey)
-		} else if x, ok := t.trigger(jobhost.TriggerKey{Job: job, Trigger: string(k[len(prefix)+readyLen:])}); ok {
+			return true
+		}
+		key := jobhost.TriggerKey{Job: job, Trigger: string(k[len(prefix)+readyLen:])}
+		if x, ok := t.listedTrigger(bBlocked, k, key, func(x *jobhost.Trigger) bool {
+			return x.State == jobhost.TriggerBlocked && x.Priority == priority(k[len(prefix):]) && x.Due.UnixMicro() == micro(k[len(prefix)+4:])
+		}); ok {
 			out = append(out, x)
 		}
 		return true

@@ -22,8 +22,12 @@ func (t *tx) Jobs(names ...jobhost.Name) ([]jobhost.JobState, error) {
 		}
 		s := jobhost.JobState{Job: j}
 		t.key = putName(t.key[:0], n)
-		t.scan(bOpen, t.key, func(k, _ []byte) bool {
-			if id, ok := t.openKey(n, k); ok {
+		t.scan(bOpen, t.key, func(k, v []byte) bool {
+			if id, ok := t.openKey(n, k); !ok {
+				return true
+			} else if err := checkRun(v); err != nil { // nobody could end it
+				t.damage(bOpen, k, err)
+			} else {
 				s.Open = append(s.Open, id.id())
 			}
 			return true
@@ -39,7 +43,7 @@ func (t *tx) Jobs(names ...jobhost.Name) ([]jobhost.JobState, error) {
 
 func (t *tx) JobNames(after jobhost.Name, limit int) ([]jobhost.Name, error) {
 	var out []jobhost.Name
-	c := t.bucket(bJobs).Cursor()
+	c := t.cursor(bJobs)
 	for k, _ := c.Seek([]byte(after)); k != nil && len(out) < limit; k, _ = c.Next() {
 		if string(k) != after {
 			out = append(out, string(k))

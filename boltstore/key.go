@@ -107,6 +107,16 @@ func toRaw(id jobhost.RunID) (raw rawID, ok bool) {
 	return raw, true
 }
 
+// parseID is for ids that are written. One that has not the form of an id is an error; read, it is just not there.
+func parseID(id jobhost.RunID) (rawID, error) {
+	raw, ok := toRaw(id)
+	if !ok {
+		_, err := jobhost.ParseRunID(string(id))
+		return raw, err
+	}
+	return raw, nil
+}
+
 func (r rawID) id() jobhost.RunID {
 	var b [2 * idLen]byte
 	for i, c := range r {
@@ -117,7 +127,7 @@ func (r rawID) id() jobhost.RunID {
 
 // millis is when the id was drawn.
 func (r rawID) millis() int64 {
-	return int64(binary.BigEndian.Uint64(r[:]) >> 16) //nolint:gosec // 48 bits
+	return int64(binary.BigEndian.Uint64(r[:]) >> 16)
 }
 
 const digits = "0123456789abcdef"
@@ -131,6 +141,14 @@ func unhex(c byte) byte {
 		return c - 'a' + 10
 	}
 	return 255
+}
+
+// ceilMicro is the first microsecond that is not before t.
+func ceilMicro(t time.Time) int64 {
+	if t.Nanosecond()%1000 != 0 {
+		return t.UnixMicro() + 1
+	}
+	return t.UnixMicro()
 }
 
 func fromMicro(m int64) time.Time { return time.UnixMicro(m).UTC() }

@@ -36,9 +36,8 @@ func putCancels(b []byte, node string) []byte {
 }
 
 func (t *tx) PutCancel(node string, id jobhost.RunID) error {
-	raw, ok := toRaw(id)
-	if !ok {
-		_, err := jobhost.ParseRunID(string(id))
+	raw, err := parseID(id)
+	if err != nil {
 		return err
 	}
 	t.key = append(putCancels(t.key[:0], node), raw[:]...)
@@ -59,28 +58,37 @@ func (t *tx) TakeCancels(node string) ([]jobhost.RunID, error) {
 	return ids, t.deleteAll(bCancels, keys)
 }
 
-// A key's record is the run's id and the instant of its expiry.
-const idempotentLen = idLen + 8
+// idempotent reads a key's record: the version of its form, the run's id, the instant of its expiry.
+func idempotent(v []byte) (id rawID, until int64, err error) {
+	switch {
+	case len(v) > 0 && v[0] != versions[idempotentRecord]:
+		return id, 0, errVersion(v[0], idempotentRecord)
+	case len(v) != 1+idLen+8:
+		return id, 0, errShort
+	}
+	return rawID(v[1:]), micro(v[1+idLen:]), nil
+}
 
 func (t *tx) Idempotent(job jobhost.Name, key string, now time.Time) (jobhost.RunID, bool, error) {
 	t.key = append(putName(t.key[:0], job), key...)
 	v := t.get(bKeys, t.key)
-	switch {
-	case v == nil:
-		return "", false, nil
-	case len(v) != idempotentLen:
-		t.damage(bKeys, t.key, errShort)
-		return "", false, nil
-	case now.UnixMicro() >= micro(v[idLen:]):
+	if v == nil {
 		return "", false, nil
 	}
-	return rawID(v[:idLen]).id(), true, nil
+	id, until, err := idempotent(v)
+	if err != nil {
+		t.damage(bKeys, t.key, err)
+		return "", false, nil
+	}
+	if now.UnixMicro() >= until {
+		return "", false, nil
+	}
+	return id.id(), true, nil
 }
 
 func (t *tx) PutIdempotent(job jobhost.Name, key string, id jobhost.RunID, until time.Time) error {
-	raw, ok := toRaw(id)
-	if !ok {
-		_, err := jobhost.ParseRunID(string(id))
+	raw, err := parseID(id)
+	if err != nil {
 		return err
 	}
 	k := append(putName(nil, job), key...)
@@ -88,7 +96,9 @@ func (t *tx) PutIdempotent(job jobhost.Name, key string, id jobhost.RunID, until
 		return err
 	}
 	t.begins = true
-	v := t.encoded(func(e *enc) { *e = putMicro(append(*e, raw[:]...), until.UnixMicro()) })
+	v := t.encoded(func(e *enc) {
+		*e = putMicro(append(append(*e, versions[idempotentRecord]), raw[:]...), until.UnixMicro())
+	})
 	if err := t.put(bKeys, k, v); err != nil {
 		return err
 	}
@@ -98,9 +108,8 @@ func (t *tx) PutIdempotent(job jobhost.Name, key string, id jobhost.RunID, until
 
 // deleteIdempotent deletes a key with its place in the order of expiry.
 func (t *tx) deleteIdempotent(k []byte) error {
-	v := t.get(bKeys, k)
-	if len(v) == idempotentLen {
-		t.key = append(append(t.key[:0], v[idLen:]...), k...)
+	if _, until, err := idempotent(t.get(bKeys, k)); err == nil {
+		t.key = append(putMicro(t.key[:0], until), k...)
 		if err := t.delete(bExpiry, t.key); err != nil {
 			return err
 		}

@@ -18,10 +18,7 @@ type ended struct {
 
 func (t *tx) PruneRuns(endedBefore time.Time, limit int) (int, error) {
 	var old []ended
-	before := endedBefore.UnixMicro()
-	if endedBefore.Nanosecond()%1000 != 0 {
-		before++ // what ended in this very microsecond ended before
-	}
+	before := ceilMicro(endedBefore)
 	c := t.bucket(bRuns).Cursor()
 	for k, v := c.First(); k != nil && len(old) < limit; k, v = c.Next() {
 		started, id, err := startedKey(k)

@@ -5,8 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/jobhost/jobhost"
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/jobhost/jobhost"
 )
 
 func (t *tx) QueryRuns(q jobhost.RunQuery) ([]jobhost.Run, error) {
@@ -28,11 +29,32 @@ func (t *tx) QueryRuns(q jobhost.RunQuery) ([]jobhost.Run, error) {
 
 func (t *tx) CountRuns(q jobhost.RunQuery) (int, error) {
 	n := 0
+	if byKey(&q) { // then no record need be read; one that cannot be counts too
+		t.eachOpen(q.Job, func(r jobhost.Run) {
+			if q.Matches(&r) {
+				n++
+			}
+		})
+		h := t.history(&q)
+		for k, _ := h.step(); k != nil; k, _ = h.step() {
+			if started, _, err := startedKey(k); err == nil && started >= h.from {
+				n++
+			} else if err == nil {
+				break
+			}
+		}
+		return n, nil
+	}
 	t.matching(&q, func(jobhost.Run) bool {
 		n++
 		return true
 	})
 	return n, nil
+}
+
+// byKey reports whether the keys of the history decide alone what q selects.
+func byKey(q *jobhost.RunQuery) bool {
+	return len(q.IDs) == 0 && q.Trigger == "" && len(q.States) == 0 && len(q.Kinds) == 0 && q.Node == "" && q.RetryOf == ""
 }
 
 // matching calls each for the runs that q selects, newest start first, until it answers false. The open runs, which
@@ -82,20 +104,21 @@ func newest(a, b jobhost.Run) int {
 // history walks backwards through the ended runs, or those of one job, as far as q's instants go.
 type history struct {
 	t    *tx
+	q    *jobhost.RunQuery
 	all  *bolt.Cursor // through all runs; nil: by job
 	job  *jobRuns
 	from int64
-	k, v []byte // the next run; v is read later when it comes from the index
+	k, v []byte // the next run of all
 }
 
 func (t *tx) history(q *jobhost.RunQuery) *history {
-	h := &history{t: t, from: math.MinInt64}
+	h := &history{t: t, q: q, from: math.MinInt64}
 	if !q.From.IsZero() {
-		h.from = q.From.UnixMicro()
+		h.from = ceilMicro(q.From)
 	}
 	before := int64(math.MaxInt64)
 	if !q.To.IsZero() {
-		before = q.To.UnixMicro() + 1
+		before = ceilMicro(q.To)
 	}
 	if q.Job != "" {
 		h.job = t.jobRuns(q.Job, before)
@@ -116,6 +139,12 @@ func (h *history) next() (jobhost.Run, bool) {
 		if started < h.from {
 			break
 		}
+		if h.job != nil {
+			v = h.t.get(bRuns, k)
+		}
+		if !mayMatch(h.q, v) {
+			continue
+		}
 		r, err := decodeEndedRun(id, v)
 		if err != nil {
 			h.t.damage(bRuns, k, err)
@@ -126,12 +155,11 @@ func (h *history) next() (jobhost.Run, bool) {
 	return jobhost.Run{}, false
 }
 
+// step returns the next key, and the record unless the key comes from the index by job.
 func (h *history) step() (k, v []byte) {
 	if h.job != nil {
-		if k, _ = h.job.step(); k == nil {
-			return nil, nil
-		}
-		return k, h.t.get(bRuns, k)
+		k, _ = h.job.step()
+		return k, nil
 	}
 	k, v = h.k, h.v
 	h.k, h.v = h.all.Prev()

@@ -1,21 +1,28 @@
 package boltstore
 
 import (
+	"slices"
 	"time"
 
 	"github.com/jobhost/jobhost"
 )
 
-// The newest version of each kind of record. A form that changes gets a new number, and reading the old one stays.
+// kind is a kind of record.
+type kind int
+
 const (
-	jobVersion     = 1
-	triggerVersion = 1
-	runVersion     = 1
-	nodeVersion    = 1
+	jobRecord kind = iota
+	triggerRecord
+	runRecord
+	nodeRecord
+	idempotentRecord
 )
 
+// versions are the newest ones. A form that changes gets a new number, and reading the old one stays.
+var versions = [...]byte{jobRecord: 1, triggerRecord: 1, runRecord: 1, nodeRecord: 1, idempotentRecord: 1}
+
 func (e *enc) job(j *jobhost.Job) {
-	e.byte(jobVersion)
+	e.open(jobRecord)
 	e.flags(j.AllowConcurrent, j.RunOnEveryInstance, j.RequestsRecovery, j.Paused, j.Retry != nil)
 	e.byte(byte(j.Source))
 	e.str(j.Plugin)
@@ -35,7 +42,7 @@ func (e *enc) job(j *jobhost.Job) {
 
 func decodeJob(name jobhost.Name, b []byte) (j jobhost.Job, err error) {
 	d := dec{b: b}
-	d.open(jobVersion)
+	d.open(jobRecord)
 	var retry bool
 	j.Name = name
 	d.flags(&j.AllowConcurrent, &j.RunOnEveryInstance, &j.RequestsRecovery, &j.Paused, &retry)
@@ -59,7 +66,7 @@ func decodeJob(name jobhost.Name, b []byte) (j jobhost.Job, err error) {
 
 // trigger writes first what places the trigger in the indices, see listing.
 func (e *enc) trigger(t *jobhost.Trigger) {
-	e.byte(triggerVersion)
+	e.open(triggerRecord)
 	e.byte(byte(t.State))
 	e.flags(t.Paused, t.OneShot != nil)
 	e.int(int64(t.Priority))
@@ -133,7 +140,7 @@ var never = time.Time{}.UnixMicro()
 
 // listing reads as far as the trigger's place in the indices, into what it needs of x.
 func (d *dec) listing(x *jobhost.Trigger) (l listing) {
-	d.open(triggerVersion)
+	d.open(triggerRecord)
 	x.State = enum(d, jobhost.TriggerComplete)
 	d.flags(&x.Paused, &l.oneShot)
 	x.Priority = d.priority()
@@ -183,7 +190,7 @@ func (d *dec) refusals(r *jobhost.Refusals) {
 
 // run writes everything but the id, which is in every key.
 func (e *enc) run(r *jobhost.Run) {
-	e.byte(runVersion)
+	e.open(runRecord)
 	e.byte(byte(r.Kind))
 	e.byte(byte(r.State))
 	started := r.StartedAt.UnixMicro()
@@ -221,7 +228,7 @@ func decodeEndedRun(id rawID, b []byte) (jobhost.Run, error) {
 func decodeRunEnd(b []byte) (job jobhost.Name, ended int64, segment uint32, err error) {
 	d := dec{b: b}
 	segment = uint32(d.uint()) //nolint:gosec // was one
-	d.open(runVersion)
+	d.open(runRecord)
 	d.next(2)
 	started := d.int()
 	ended = started + d.int()
@@ -230,14 +237,40 @@ func decodeRunEnd(b []byte) (job jobhost.Name, ended int64, segment uint32, err 
 	return job, ended, segment, d.err
 }
 
+// mayMatch reports whether an ended run can be one that q selects, by what is in front of its record.
+func mayMatch(q *jobhost.RunQuery, b []byte) bool {
+	d := dec{b: b}
+	d.uint()
+	d.open(runRecord)
+	kind, state := jobhost.RunKind(d.byte()), jobhost.RunState(d.byte())
+	if len(q.Kinds) > 0 && !slices.Contains(q.Kinds, kind) || len(q.States) > 0 && !slices.Contains(q.States, state) {
+		return false
+	}
+	for range 3 {
+		d.int()
+	}
+	d.next(d.uint())
+	trigger, node := d.next(d.uint()), d.next(d.uint())
+	return d.err != nil || (q.Trigger == "" || q.Trigger == string(trigger)) && (q.Node == "" || q.Node == string(node))
+}
+
 func decodeRun(id rawID, b []byte) (jobhost.Run, error) {
 	d := dec{b: b}
 	return d.run(id)
 }
 
+// checkRun reports what decodeRun would, for less.
+func checkRun(b []byte) error {
+	d := dec{b: b, dry: true}
+	_, err := d.run(rawID{})
+	return err
+}
+
 func (d *dec) run(id rawID) (r jobhost.Run, err error) {
-	d.open(runVersion)
-	r.ID = id.id()
+	d.open(runRecord)
+	if !d.dry {
+		r.ID = id.id()
+	}
 	r.Kind = enum(d, jobhost.KindRetry)
 	r.State = enum(d, jobhost.RunLost)
 	started := d.int()
@@ -261,7 +294,7 @@ func (d *dec) run(id rawID) (r jobhost.Run, err error) {
 }
 
 func (e *enc) node(n *jobhost.Node) {
-	e.byte(nodeVersion)
+	e.open(nodeRecord)
 	e.str(n.Host)
 	e.str(n.Version)
 	e.int(n.Started.UnixMicro())
@@ -270,7 +303,7 @@ func (e *enc) node(n *jobhost.Node) {
 
 func decodeNode(id string, b []byte) (n jobhost.Node, err error) {
 	d := dec{b: b}
-	d.open(nodeVersion)
+	d.open(nodeRecord)
 	n = jobhost.Node{ID: id, Host: d.str(), Version: d.str(), Started: fromMicro(d.int()), Beat: fromMicro(d.int())}
 	return n, d.close()
 }

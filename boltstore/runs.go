@@ -19,6 +19,11 @@ func (t *tx) openKey(job jobhost.Name, k []byte) (id rawID, ok bool) {
 	return id, true
 }
 
+func (t *tx) anyOpenKey(k []byte) (id rawID, ok bool) {
+	job, _, _ := bytes.Cut(k, []byte{0})
+	return t.openKey(string(job), k)
+}
+
 func (t *tx) remember(id rawID, job jobhost.Name) {
 	if t.jobOf == nil {
 		t.jobOf = map[rawID]jobhost.Name{}
@@ -33,12 +38,7 @@ func (t *tx) eachOpen(job jobhost.Name, each func(jobhost.Run)) {
 		prefix = putName(nil, job)
 	}
 	t.scan(bOpen, prefix, func(k, v []byte) bool {
-		i := bytes.IndexByte(k, 0)
-		if i < 0 {
-			t.damage(bOpen, k, errKey)
-			return true
-		}
-		id, ok := t.openKey(string(k[:i]), k)
+		id, ok := t.anyOpenKey(k)
 		if !ok {
 			return true
 		}
@@ -88,9 +88,7 @@ func (t *tx) find(id rawID) (i bucket, k, v []byte) {
 	}
 	if !t.allOpen {
 		t.scan(bOpen, nil, func(k, _ []byte) bool {
-			if i := bytes.IndexByte(k, 0); i >= 0 {
-				t.openKey(string(k[:i]), k)
-			}
+			t.anyOpenKey(k)
 			return true
 		})
 		t.allOpen = true
@@ -110,7 +108,7 @@ func (t *tx) findOpen(id rawID) []byte {
 // findEnded tries each instant of the id's millisecond at which a run started, and then the index of the runs that
 // started in another one.
 func (t *tx) findEnded(id rawID) (k, v []byte) {
-	c := t.bucket(bRuns).Cursor()
+	c := t.cursor(bRuns)
 	first := id.millis() * 1000
 	for at := first; at < first+1000; {
 		t.key = putStarted(t.key[:0], at, id)
@@ -145,9 +143,8 @@ func (t *tx) PutRuns(rs ...jobhost.Run) error {
 	var s *segment
 	for i := range rs {
 		r := &rs[i]
-		id, ok := toRaw(r.ID)
-		if !ok {
-			_, err := jobhost.ParseRunID(string(r.ID))
+		id, err := parseID(r.ID)
+		if err != nil {
 			return err
 		}
 		if !r.State.Ended() {
@@ -199,14 +196,13 @@ func sameMillis(id rawID, started int64) bool {
 }
 
 func (t *tx) AppendLog(id jobhost.RunID, chunk []byte) error {
-	raw, ok := toRaw(id)
-	if !ok {
-		_, err := jobhost.ParseRunID(string(id))
+	raw, err := parseID(id)
+	if err != nil {
 		return err
 	}
 	n := uint32(0)
 	t.key = binary.BigEndian.AppendUint32(append(t.key[:0], raw[:]...), ^n)
-	c := t.bucket(bLogs).Cursor()
+	c := t.cursor(bLogs)
 	k, _ := c.Seek(t.key)
 	if k == nil {
 		k, _ = c.Last()
@@ -232,9 +228,8 @@ func (t *tx) Log(id jobhost.RunID) ([][]byte, error) {
 }
 
 func (t *tx) PutOutput(id jobhost.RunID, out []byte) error {
-	raw, ok := toRaw(id)
-	if !ok {
-		_, err := jobhost.ParseRunID(string(id))
+	raw, err := parseID(id)
+	if err != nil {
 		return err
 	}
 	return t.put(bOutputs, raw[:], t.kept(out))

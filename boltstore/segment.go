@@ -6,8 +6,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/jobhost/jobhost"
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/jobhost/jobhost"
 )
 
 // The ended runs of a job lie scattered among those of all others. One index by job would change a page for nearly
@@ -17,8 +18,8 @@ import (
 // newest runs are found without looking into every segment.
 
 const (
-	segmentLen = 4
-	segmentMin = 8192 // runs in a segment while there are few
+	segmentLen  = 4
+	segmentRuns = 8192 // that go into a segment while there are few of them
 )
 
 // segment is the newest segment as one call of PutRuns fills it.
@@ -35,7 +36,7 @@ func (t *tx) newestSegment() *segment {
 	n := t.bucket(bJobRuns).Sequence()
 	s := &segment{number: uint32(n >> 32), count: uint32(n)} //nolint:gosec // two halves
 	s.latest = t.latest(s.number, math.MinInt64)
-	if s.count >= segmentMin && s.count >= segmentMin/64*t.liveSegments(s.number) {
+	if s.count >= t.full && uint64(s.count)*64 >= uint64(t.full)*t.liveSegments(s.number) {
 		s.number, s.count = s.number+1, 0
 	}
 	return s
@@ -43,12 +44,12 @@ func (t *tx) newestSegment() *segment {
 
 // liveSegments is how many segments there are. More of them make the next ones larger, so that their number grows with
 // the square root of the number of runs.
-func (t *tx) liveSegments(newest uint32) uint32 {
-	k, _ := t.bucket(bJobRuns).Cursor().First()
+func (t *tx) liveSegments(newest uint32) uint64 {
+	k, _ := t.cursor(bJobRuns).First()
 	if len(k) < segmentLen {
 		return 1
 	}
-	return newest - binary.BigEndian.Uint32(k) + 1
+	return uint64(newest) - uint64(binary.BigEndian.Uint32(k)) + 1
 }
 
 // latest reads the head of a segment.
@@ -79,10 +80,10 @@ func (s *segment) save(t *tx) error {
 
 // dropHeads deletes the heads of older segments that have nothing else left.
 func (t *tx) dropHeads(segments map[uint32]bool) error {
-	newest := uint32(t.bucket(bJobRuns).Sequence() >> 32) //nolint:gosec // the upper half
+	newest := uint32(t.bucket(bJobRuns).Sequence() >> 32)
 	for n := range segments {
 		head := putSegment(nil, n)
-		c := t.bucket(bJobRuns).Cursor()
+		c := t.cursor(bJobRuns)
 		k, _ := c.Seek(head)
 		if n == newest || !bytes.Equal(k, head) {
 			continue

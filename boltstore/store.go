@@ -9,9 +9,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/jobhost/jobhost"
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/jobhost/jobhost"
 )
 
 // Config says how a store behaves. Zero means the default.
@@ -34,7 +35,8 @@ type Store struct {
 	path   string
 	limits limits
 	report func(Damage)
-	writer tx // used by the one Update that bbolt lets run, so that its memory is used again
+	full   uint32 // how many runs are enough for a segment, see segment.go
+	writer tx     // used by the one Update that bbolt lets run, so that its memory is used again
 
 	mu   sync.Mutex
 	told map[string]bool // damaged records that were reported
@@ -66,7 +68,7 @@ func Open(path string, cfg Config) (*Store, error) {
 		return nil, unreachable("boltstore.open", path, err, "")
 	}
 	db.AllocSize = l.step
-	s := &Store{db: db, path: path, limits: l, report: cfg.Report, told: map[string]bool{}}
+	s := &Store{db: db, path: path, limits: l, report: cfg.Report, full: segmentRuns, told: map[string]bool{}}
 	if err := s.prepare(); err != nil {
 		return nil, errors.Join(unreachable("boltstore.open", path, err, ""), db.Close())
 	}
@@ -89,7 +91,7 @@ func (s *Store) View(ctx context.Context, f func(jobhost.Tx) error) error {
 	var t tx
 	var own error
 	err := s.db.View(func(b *bolt.Tx) error {
-		t.begin(b)
+		t.begin(b, s.full)
 		own = f(&t)
 		return own
 	})
@@ -109,7 +111,7 @@ func (s *Store) Update(ctx context.Context, f func(jobhost.Tx) error) error {
 	var own error
 	err := s.db.Update(func(b *bolt.Tx) error {
 		t := &s.writer
-		t.begin(b)
+		t.begin(b, s.full)
 		own = f(t)
 		damaged = t.damaged
 		if own != nil {

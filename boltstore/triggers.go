@@ -2,6 +2,7 @@ package boltstore
 
 import (
 	"bytes"
+	"errors"
 
 	"github.com/jobhost/jobhost"
 )
@@ -19,6 +20,21 @@ func (t *tx) trigger(key jobhost.TriggerKey) (x jobhost.Trigger, ok bool) {
 	}
 	return x, err == nil
 }
+
+// listedTrigger reads the trigger that an entry of an index stands for.
+func (t *tx) listedTrigger(i bucket, entry []byte, key jobhost.TriggerKey, agrees func(*jobhost.Trigger) bool) (x jobhost.Trigger, ok bool) {
+	x, ok = t.trigger(key)
+	switch {
+	case ok && !agrees(&x):
+		t.damage(i, entry, errIndex)
+		return x, false
+	case !ok && t.get(bTriggers, t.key) == nil:
+		t.damage(i, entry, errIndex)
+	}
+	return x, ok
+}
+
+var errIndex = errors.New("the index has what no trigger's record says")
 
 func (t *tx) Triggers(keys ...jobhost.TriggerKey) ([]jobhost.Trigger, error) {
 	out := make([]jobhost.Trigger, 0, len(keys))
@@ -61,7 +77,7 @@ func (t *tx) Pending(ids ...jobhost.RunID) ([]jobhost.Trigger, error) {
 		key, err := triggerKey(b)
 		if err != nil {
 			t.damage(bPending, raw[:], err)
-		} else if x, ok := t.trigger(key); ok {
+		} else if x, ok := t.listedTrigger(bPending, raw[:], key, func(x *jobhost.Trigger) bool { return listingOf(x).pending == raw }); ok {
 			out = append(out, x)
 		}
 	}

@@ -2,11 +2,13 @@ package boltstore
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 
-	"github.com/jobhost/jobhost"
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/jobhost/jobhost"
 )
 
 // A bucket's place in tx.buckets.
@@ -39,7 +41,7 @@ var buckets = [bucketCount]string{
 }
 
 // fill is how full a page may get before it is split. Keys that only ever come at the end leave full pages behind.
-var fill = [bucketCount]float64{bRuns: 0.95, bLogs: 0.9, bOutputs: 0.9}
+var fill = [bucketCount]float64{bJobs: 0.9, bTriggers: 0.9, bRuns: 0.95, bLogs: 0.9, bOutputs: 0.9}
 
 const format = 1
 
@@ -59,8 +61,8 @@ func (s *Store) prepare() error {
 		if got == nil {
 			return meta.Put([]byte("format"), []byte{format})
 		}
-		if len(got) != 1 || got[0] != format {
-			return fmt.Errorf("the file has format %v, and this program knows %d; use a newer jobhost", got, format)
+		if v, n := binary.Uvarint(got); n != len(got) || v != format {
+			return fmt.Errorf("the file has format %d, and this program knows %d; use a newer jobhost", v, format)
 		}
 		return nil
 	})
@@ -70,6 +72,7 @@ func (s *Store) prepare() error {
 type tx struct {
 	b       *bolt.Tx
 	buckets [bucketCount]*bolt.Bucket // as far as they were needed
+	cursors [bucketCount]*bolt.Cursor // for one step at a time; a walk that calls back into tx has its own
 	damaged []Damage
 	key     []byte                 // scratch; bbolt copies keys
 	arena   []byte                 // values, which bbolt keeps until the commit
@@ -77,13 +80,17 @@ type tx struct {
 	written int                    // bytes put
 	jobOf   map[rawID]jobhost.Name // of open runs, as far as they are known
 	allOpen bool                   // jobOf knows every open run
+	full    uint32                 // how many runs are enough for a segment while there are few segments
 }
 
 var _ jobhost.Tx = (*tx)(nil)
 
-func (t *tx) begin(b *bolt.Tx) {
+func (t *tx) begin(b *bolt.Tx, full uint32) {
 	clear(t.jobOf)
-	*t = tx{b: b, key: t.key[:0], arena: t.arena[:0], jobOf: t.jobOf}
+	if cap(t.arena) > 4<<20 {
+		t.arena = nil // one large transaction is no reason to hold on to its memory
+	}
+	*t = tx{b: b, key: t.key[:0], arena: t.arena[:0], jobOf: t.jobOf, full: full}
 }
 
 func (t *tx) bucket(i bucket) *bolt.Bucket {
@@ -103,9 +110,29 @@ func (t *tx) put(i bucket, key, value []byte) error {
 	return t.bucket(i).Put(key, value)
 }
 
-func (t *tx) delete(i bucket, key []byte) error { return t.bucket(i).Delete(key) }
+func (t *tx) cursor(i bucket) *bolt.Cursor {
+	if t.cursors[i] == nil {
+		t.cursors[i] = t.bucket(i).Cursor()
+	}
+	return t.cursors[i]
+}
 
-func (t *tx) get(i bucket, key []byte) []byte { return t.bucket(i).Get(key) }
+// delete and get do what bbolt's own do, which make a cursor each time.
+func (t *tx) delete(i bucket, key []byte) error {
+	c := t.cursor(i)
+	if k, _ := c.Seek(key); k == nil || !bytes.Equal(k, key) {
+		return nil
+	}
+	return c.Delete()
+}
+
+func (t *tx) get(i bucket, key []byte) []byte {
+	k, v := t.cursor(i).Seek(key)
+	if !bytes.Equal(k, key) {
+		return nil
+	}
+	return v
+}
 
 // encoded calls write with room in the arena and returns what it wrote.
 func (t *tx) encoded(write func(*enc)) []byte {
@@ -130,9 +157,10 @@ func (t *tx) damage(i bucket, key []byte, err error) {
 	t.damaged = append(t.damaged, Damage{Bucket: buckets[i], Key: bytes.Clone(key), Err: err})
 }
 
-// scan calls each for the keys with a prefix, in order, until it answers false. Keys and values are bbolt's own.
+// scan calls each for the keys with a prefix, in order, until it answers false. Keys and values are bbolt's own. In
+// each nothing else may be done with the bucket.
 func (t *tx) scan(i bucket, prefix []byte, each func(k, v []byte) bool) {
-	c := t.bucket(i).Cursor()
+	c := t.cursor(i)
 	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
 		if !each(k, v) {
 			return

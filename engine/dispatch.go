@@ -62,7 +62,7 @@ func (e *Engine) run(ctx context.Context, a *active, s started) {
 	e.mu.Lock()
 	delete(e.active, r.ID) // the slot is free, whatever the store does
 	e.done = append(e.done, d)
-	e.beat()
+	e.signal()
 	e.mu.Unlock()
 	e.nudge()
 }

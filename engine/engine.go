@@ -116,8 +116,8 @@ func (e *Engine) nudge() {
 	}
 }
 
-// beat tells those who wait that something was queued or recorded. The caller holds mu.
-func (e *Engine) beat() {
+// signal tells those who wait that something was queued or recorded. The caller holds mu.
+func (e *Engine) signal() {
 	close(e.pulse)
 	e.pulse = make(chan struct{})
 }
@@ -134,7 +134,7 @@ func (e *Engine) queue(ctx context.Context, cmds ...*command) error {
 	}
 	e.cmds = append(e.cmds, cmds...)
 	alone := !e.looping
-	e.beat()
+	e.signal()
 	e.mu.Unlock()
 	e.nudge()
 	if alone {

@@ -277,7 +277,7 @@ func (e *Engine) recorded(done []*ending, cmds []*command, t *turn) {
 		e.most = 0
 	}
 	e.heldNow = t.newHeld
-	e.beat()
+	e.signal()
 	e.mu.Unlock()
 	for _, c := range cmds {
 		c.done <- c.err

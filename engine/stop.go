@@ -87,5 +87,5 @@ func (e *Engine) end() {
 		close(w)
 		delete(e.waiters, id)
 	}
-	e.beat()
+	e.signal()
 }

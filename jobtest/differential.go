@@ -7,8 +7,9 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/jobhost/jobhost"
 	"pgregory.net/rapid"
+
+	"github.com/jobhost/jobhost"
 )
 
 // Differential plays random transactions on a model and on a subject, some of which fail, and reopens the subject

@@ -8,8 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jobhost/jobhost"
 	"pgregory.net/rapid"
+
+	"github.com/jobhost/jobhost"
 )
 
 func (p *play) op() op {

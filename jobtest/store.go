@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/jobhost/jobhost"
-
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/jobhost/jobhost"
 )
 
 // Opener opens stores for a suite. Those that may be nil leave out the cases that need them.

@@ -166,7 +166,8 @@ var dueCases = []storeCase{
 			{"not job a", jobhost.DueQuery{NotJobs: notA}, []string{"a-b/t", "b/retry-1", "retry-x/retry-y"}, t0.Add(-2 * time.Second)},
 			{"not trigger a/t", jobhost.DueQuery{NotTriggers: notT}, []string{"a/u", "a-b/t", "b/retry-1", "a/retry-2", "retry-x/retry-y"}, t0.Add(-2 * time.Second)},
 			{
-				"all filters", jobhost.DueQuery{OneShots: true, NotJobs: notA, NotTriggers: map[jobhost.TriggerKey]bool{{Job: "b", Trigger: "retry-1"}: true}},
+				"all filters",
+				jobhost.DueQuery{OneShots: true, NotJobs: notA, NotTriggers: map[jobhost.TriggerKey]bool{{Job: "b", Trigger: "retry-1"}: true}},
 				nil,
 				time.Time{},
 			},

@@ -60,6 +60,33 @@ var runCases = []storeCase{
 			return nil
 		})
 	}},
+	{"what has not the form of an id is refused when written, and not there when read", func(s *suite) {
+		for _, id := range []jobhost.RunID{"", "x", jobhost.RunID(strings.Repeat("A", 32)), jobhost.RunID(strings.Repeat("a", 33))} {
+			r := newRun(1, "a", t0)
+			r.ID = id
+			for what, write := range map[string]func(tx jobhost.Tx) error{
+				"PutRuns":       func(tx jobhost.Tx) error { return tx.PutRuns(r) },
+				"AppendLog":     func(tx jobhost.Tx) error { return tx.AppendLog(id, []byte("x")) },
+				"PutOutput":     func(tx jobhost.Tx) error { return tx.PutOutput(id, []byte("x")) },
+				"PutCancel":     func(tx jobhost.Tx) error { return tx.PutCancel("node", id) },
+				"PutIdempotent": func(tx jobhost.Tx) error { return tx.PutIdempotent("a", "k", id, t0) },
+			} {
+				if err := s.st().Update(s.Context(), write); err == nil || jobhost.CodeOf(err) != "" {
+					s.Errorf("%s with the id %q: %v, want an error about it", what, id, err)
+				}
+			}
+			s.view(func(tx jobhost.Tx) error {
+				same(s, "Runs", []jobhost.Run(nil))(tx.Runs(id))
+				same(s, "Pending", []jobhost.Trigger(nil))(tx.Pending(id))
+				same(s, "Log", [][]byte(nil))(tx.Log(id))
+				same(s, "QueryRuns", []jobhost.Run(nil))(tx.QueryRuns(jobhost.RunQuery{IDs: []jobhost.RunID{id}, Limit: 9}))
+				if _, ok, err := tx.Output(id); ok || err != nil {
+					s.Errorf("Output of %q: %v, %v", id, ok, err)
+				}
+				return nil
+			})
+		}
+	}},
 	{"open runs are listed by node", func(s *suite) {
 		one, two, three := newRun(1, "b", t0), newRun(2, "a", t0), newRun(3, "a", t0)
 		two.Node = "node-11"

@@ -117,7 +117,9 @@ var triggerCases = []storeCase{
 	}},
 	{"data comes back as equal JSON, and empty data as empty", func(s *suite) {
 		for i, data := range []json.RawMessage{
-			nil, {}, json.RawMessage(`null`), json.RawMessage(`{}`), json.RawMessage(`{"a":null,"b":[]}`),
+			nil,
+			{},
+			json.RawMessage(`null`), json.RawMessage(`{}`), json.RawMessage(`{"a":null,"b":[]}`),
 			json.RawMessage(` { "big" : 12345678901234567890.5e10, "s" : "\u0000\ud83d\ude00" } `),
 		} {
 			t := newTrigger("a", fmt.Sprint("t", i), 5, t0)

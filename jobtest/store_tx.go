@@ -52,36 +52,32 @@ var txCases = []storeCase{
 		}
 	}},
 	{"S-104 what is returned and what is given are copies", func(s *suite) {
-		job, trigger, run := newJob("a"), fullTrigger("a", "manual-t", t0), fullRun(1, "a", t0, t0)
-		open, node := newRun(2, "a", t0), jobhost.Node{ID: "n"}
-		open.Data = []byte(`{"x":1}`)
-		log, out, value := []byte("log"), []byte("out"), []byte("value")
-		s.update(func(tx jobhost.Tx) error {
-			_, err := tx.PutNode(node)
-			return errors.Join(err, tx.PutJobs(job), tx.PutTriggers(trigger), tx.PutRuns(run, open),
-				tx.AppendLog(run.ID, log), tx.PutOutput(run.ID, out), tx.PutValue("a", "k", value))
-		})
-		want := everything(s)
-		for _, b := range [][]byte{
-			job.Data, trigger.Data, trigger.OneShot.Data, run.Data, open.Data, log, out, value,
-		} {
-			b[0] = 'X'
-		}
-		job.Retry.MaxRetries, trigger.OneShot.Attempt = 99, 99
-		if d := diff(everything(s), want); d != "" {
-			s.Errorf("after what was given changed: -got +want\n%s", d)
-		}
+		given := newCopied()
+		s.update(given.put)
+		given.scribble()
 		s.view(func(tx jobhost.Tx) error {
-			scribble(s, tx, run.ID)
+			newCopied().check(s, tx)
+			readCopied(s, tx).scribble()
+			newCopied().check(s, tx)
 			return nil
 		})
 		s.update(func(tx jobhost.Tx) error {
-			scribble(s, tx, run.ID)
+			readCopied(s, tx).scribble()
+			newCopied().check(s, tx)
 			return nil
 		})
-		if d := diff(everything(s), want); d != "" {
-			s.Errorf("after what was returned changed: -got +want\n%s", d)
-		}
+		s.update(func(tx jobhost.Tx) error {
+			given := newCopied()
+			if err := tx.PutTriggers(given.triggers...); err != nil {
+				return err
+			}
+			given.scribble()
+			return nil
+		})
+		s.view(func(tx jobhost.Tx) error {
+			newCopied().check(s, tx)
+			return nil
+		})
 	}},
 	{"S-106 a context that has ended is an error, and nothing changes", func(s *suite) {
 		ctx, cancel := context.WithCancel(s.Context())
@@ -175,31 +171,4 @@ func firedAndOpen(tx jobhost.Tx, key jobhost.TriggerKey) (fired, open int, err e
 	}
 	rs, err := tx.OpenRuns("")
 	return ts[0].FiredCount, len(rs), err
-}
-
-// scribble changes all that the store returns.
-func scribble(s *suite, tx jobhost.Tx, id jobhost.RunID) {
-	s.Helper()
-	js, e1 := tx.Jobs("a")
-	ts, e2 := tx.TriggersOf("a")
-	d, e3 := tx.Due(due(t0.Add(time.Hour), 9))
-	rs, e4 := tx.QueryRuns(jobhost.RunQuery{Limit: 9})
-	open, e5 := tx.OpenRuns("")
-	log, e6 := tx.Log(id)
-	out, _, e7 := tx.Output(id)
-	value, _, e8 := tx.Value("a", "k")
-	nodes, e9 := tx.Nodes()
-	if err := errors.Join(e1, e2, e3, e4, e5, e6, e7, e8, e9); err != nil {
-		s.Fatalf("reading: %v", err)
-	}
-	for i := range js {
-		js[i].Data[0], js[i].Retry.MaxRetries, js[i].Open[0], js[i].Name = 'X', 98, "", "x"
-	}
-	for _, t := range append(ts, d...) {
-		t.Data[0], t.OneShot.Data[0], t.OneShot.Attempt = 'X', 'X', 98
-	}
-	for _, r := range append(rs, open...) {
-		r.Data[0] = 'X'
-	}
-	log[0][0], out[0], value[0], nodes[0].ID = 'X', 'X', 'X', "x"
 }

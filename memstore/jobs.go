@@ -17,11 +17,11 @@ func (t *tx) Jobs(names ...jobhost.Name) ([]jobhost.JobState, error) {
 			continue
 		}
 		s := jobhost.JobState{Job: cloneJob(j)}
-		t.open.Ascend(open{job: n}, func(o open) bool {
-			if o.job != n {
+		t.open.Ascend(&jobhost.Run{Job: n}, func(r *jobhost.Run) bool {
+			if r.Job != n {
 				return false
 			}
-			s.Open = append(s.Open, o.id)
+			s.Open = append(s.Open, r.ID)
 			return true
 		})
 		t.blocked.Ascend(blocked{job: n, priority: math.MaxInt32, due: math.MinInt64}, func(b blocked) bool {

@@ -22,7 +22,7 @@ func (t *tx) DeleteNode(id string) error {
 }
 
 func (t *tx) PutCancel(node string, id jobhost.RunID) error {
-	if err := t.write(); err != nil {
+	if err := t.writeOf(id); err != nil {
 		return err
 	}
 	t.cancels.Set(cancel{node, id})

@@ -30,9 +30,9 @@ func (t *tx) PruneJobRuns(job jobhost.Name, keep, limit int) (int, error) {
 		return 0, err
 	}
 	var old []*jobhost.Run
-	t.byJob.Ascend(started{job: job, at: math.MaxInt64}, func(r started) bool {
+	t.byJob.Ascend(started{math.MaxInt64, &jobhost.Run{Job: job}}, func(r started) bool {
 		switch {
-		case r.job != job || len(old) >= limit:
+		case r.Job != job || len(old) >= limit:
 			return false
 		case !r.State.Ended():
 		case keep > 0:
@@ -65,7 +65,7 @@ func (t *tx) Idempotent(job jobhost.Name, key string, now time.Time) (jobhost.Ru
 }
 
 func (t *tx) PutIdempotent(job jobhost.Name, key string, id jobhost.RunID, until time.Time) error {
-	if err := t.write(); err != nil {
+	if err := t.writeOf(id); err != nil {
 		return err
 	}
 	k := idempotent{job: job, key: key, id: id, until: until.UnixMicro()}

@@ -20,9 +20,9 @@ func (t *tx) Runs(ids ...jobhost.RunID) ([]jobhost.Run, error) {
 
 func (t *tx) OpenRuns(node string) ([]jobhost.Run, error) {
 	var out []jobhost.Run
-	t.open.Scan(func(o open) bool {
-		if node == "" || o.Node == node {
-			out = append(out, cloneRun(o.Run))
+	t.open.Scan(func(r *jobhost.Run) bool {
+		if node == "" || r.Node == node {
+			out = append(out, cloneRun(r))
 		}
 		return true
 	})
@@ -65,15 +65,15 @@ func (t *tx) matching(q *jobhost.RunQuery, each func(*jobhost.Run) bool) {
 		}
 		return
 	}
-	tree, from := t.history, started{at: math.MaxInt64}
+	tree, from := t.history, started{math.MaxInt64, &jobhost.Run{Job: q.Job}}
 	if q.Job != "" {
-		tree, from.job = t.byJob, q.Job
+		tree = t.byJob
 	}
 	if !q.To.IsZero() {
 		from.at = q.To.UnixMicro()
 	}
 	tree.Ascend(from, func(r started) bool {
-		if q.Job != "" && r.job != q.Job || !q.From.IsZero() && r.StartedAt.Before(q.From) {
+		if q.Job != "" && r.Job != q.Job || !q.From.IsZero() && r.StartedAt.Before(q.From) {
 			return false
 		}
 		return !q.Matches(r.Run) || each(r.Run)
@@ -92,32 +92,29 @@ func (t *tx) named(ids []jobhost.RunID) []started {
 }
 
 func (t *tx) PutRuns(rs ...jobhost.Run) error {
-	if err := t.write(); err != nil {
-		return err
-	}
 	for i := range rs {
-		if _, err := jobhost.ParseRunID(string(rs[i].ID)); err != nil {
+		if err := t.writeOf(rs[i].ID); err != nil {
 			return err
 		}
 		r := cloneRun(&rs[i])
 		t.runs.Set(r.ID, &r)
 		t.history.Set(startedOf(&r))
 		t.byJob.Set(startedOf(&r))
-		if o := (open{r.Job, r.ID, &r}); r.State.Ended() {
-			t.open.Delete(o)
+		if r.State.Ended() {
+			t.open.Delete(&r)
 		} else {
-			t.open.Set(o)
+			t.open.Set(&r)
 		}
 	}
 	return nil
 }
 
 func (t *tx) AppendLog(id jobhost.RunID, chunk []byte) error {
-	if err := t.write(); err != nil {
+	if err := t.writeOf(id); err != nil {
 		return err
 	}
 	chunks, _ := t.logs.Get(id)
-	t.logs.Set(id, append(slices.Clip(chunks), bytes.Clone(chunk)))
+	t.logs.Set(id, append(chunks, bytes.Clone(chunk))) // behind what an older version can see
 	return nil
 }
 
@@ -131,7 +128,7 @@ func (t *tx) Log(id jobhost.RunID) ([][]byte, error) {
 }
 
 func (t *tx) PutOutput(id jobhost.RunID, b []byte) error {
-	if err := t.write(); err != nil {
+	if err := t.writeOf(id); err != nil {
 		return err
 	}
 	t.outputs.Set(id, bytes.Clone(b))
@@ -143,7 +140,7 @@ func (t *tx) Output(id jobhost.RunID) ([]byte, bool, error) {
 	return bytes.Clone(b), ok, nil
 }
 
-func startedOf(r *jobhost.Run) started { return started{r.Job, r.StartedAt.UnixMicro(), r.ID, r} }
+func startedOf(r *jobhost.Run) started { return started{r.StartedAt.UnixMicro(), r} }
 
 func cloneRun(r *jobhost.Run) jobhost.Run {
 	c := *r

@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/jobhost/jobhost"
 	"github.com/tidwall/btree"
+
+	"github.com/jobhost/jobhost"
 )
 
 // state is one version of everything: the records, and the orders in which they are listed.
@@ -17,9 +18,9 @@ type state struct {
 	pending  *btree.Map[jobhost.RunID, jobhost.TriggerKey] // manual one-shots by the ids of their runs
 
 	runs    *btree.Map[jobhost.RunID, *jobhost.Run]
-	history *btree.BTreeG[started] // every run, newest start first
-	byJob   *btree.BTreeG[started] // the same within each job
-	open    *btree.BTreeG[open]    // those that have not ended
+	history *btree.BTreeG[started]      // every run, newest start first
+	byJob   *btree.BTreeG[started]      // the same within each job
+	open    *btree.BTreeG[*jobhost.Run] // those that have not ended
 	logs    *btree.Map[jobhost.RunID, [][]byte]
 	outputs *btree.Map[jobhost.RunID, []byte]
 
@@ -30,7 +31,7 @@ type state struct {
 	values  *btree.BTreeG[value]
 }
 
-// The items of the trees are small and carry what orders them, so that a search compares without following pointers.
+// The items of the trees are small, since a changed branch is copied with all that is in it.
 type (
 	trigger struct {
 		key jobhost.TriggerKey
@@ -49,14 +50,7 @@ type (
 		trigger  jobhost.Name
 	}
 	started struct {
-		job jobhost.Name
-		at  int64 // microseconds since 1970
-		id  jobhost.RunID
-		*jobhost.Run
-	}
-	open struct {
-		job jobhost.Name
-		id  jobhost.RunID
+		at int64 // microseconds since 1970
 		*jobhost.Run
 	}
 	cancel struct {
@@ -78,13 +72,16 @@ type (
 
 func newState() *state {
 	return &state{
-		jobs: new(btree.Map[jobhost.Name, *jobhost.Job]),
-		triggers: tree(func(a, b trigger) int {
-			return cmp.Or(cmp.Compare(a.key.Job, b.key.Job), cmp.Compare(a.key.Trigger, b.key.Trigger))
-		}),
+		jobs:     new(btree.Map[jobhost.Name, *jobhost.Job]),
+		triggers: tree(func(a, b trigger) int { return byKey(a.key, b.key) }),
 		ready: tree(func(a, b ready) int {
-			return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.at, b.at),
-				cmp.Compare(a.key.Job, b.key.Job), cmp.Compare(a.key.Trigger, b.key.Trigger))
+			if c := cmp.Compare(b.priority, a.priority); c != 0 {
+				return c
+			}
+			if c := cmp.Compare(a.at, b.at); c != 0 {
+				return c
+			}
+			return byKey(a.key, b.key)
 		}),
 		blocked: tree(func(a, b blocked) int {
 			return cmp.Or(cmp.Compare(a.job, b.job), cmp.Compare(b.priority, a.priority), cmp.Compare(a.due, b.due),
@@ -93,29 +90,44 @@ func newState() *state {
 		pending: new(btree.Map[jobhost.RunID, jobhost.TriggerKey]),
 		runs:    new(btree.Map[jobhost.RunID, *jobhost.Run]),
 		history: tree(newest),
-		byJob:   tree(func(a, b started) int { return cmp.Or(cmp.Compare(a.job, b.job), newest(a, b)) }),
-		open: tree(func(a, b open) int {
-			return cmp.Or(cmp.Compare(a.job, b.job), cmp.Compare(a.id, b.id))
+		byJob: tree(func(a, b started) int {
+			if a.Job != b.Job {
+				return cmp.Compare(a.Job, b.Job)
+			}
+			return newest(a, b)
 		}),
+		open:    tree(func(a, b *jobhost.Run) int { return byTwo(a.Job, b.Job, a.ID, b.ID) }),
 		logs:    new(btree.Map[jobhost.RunID, [][]byte]),
 		outputs: new(btree.Map[jobhost.RunID, []byte]),
 		nodes:   new(btree.Map[string, jobhost.Node]),
-		cancels: tree(func(a, b cancel) int {
-			return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.id, b.id))
-		}),
-		keys: tree(func(a, b idempotent) int {
-			return cmp.Or(cmp.Compare(a.job, b.job), cmp.Compare(a.key, b.key))
-		}),
+		cancels: tree(func(a, b cancel) int { return byTwo(a.node, b.node, a.id, b.id) }),
+		keys:    tree(func(a, b idempotent) int { return byTwo(a.job, b.job, a.key, b.key) }),
 		expiry: tree(func(a, b idempotent) int {
-			return cmp.Or(cmp.Compare(a.until, b.until), cmp.Compare(a.job, b.job), cmp.Compare(a.key, b.key))
+			if a.until != b.until {
+				return cmp.Compare(a.until, b.until)
+			}
+			return byTwo(a.job, b.job, a.key, b.key)
 		}),
-		values: tree(func(a, b value) int {
-			return cmp.Or(cmp.Compare(a.job, b.job), cmp.Compare(a.key, b.key))
-		}),
+		values: tree(func(a, b value) int { return byTwo(a.job, b.job, a.key, b.key) }),
 	}
 }
 
-func newest(a, b started) int { return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(a.id, b.id)) }
+func newest(a, b started) int {
+	if a.at != b.at {
+		return cmp.Compare(b.at, a.at)
+	}
+	return cmp.Compare(a.ID, b.ID)
+}
+
+func byKey(a, b jobhost.TriggerKey) int { return byTwo(a.Job, b.Job, a.Trigger, b.Trigger) }
+
+// byTwo compares a pair of names, the second only if it must.
+func byTwo[T ~string](a1, b1 string, a2, b2 T) int {
+	if c := cmp.Compare(a1, b1); c != 0 {
+		return c
+	}
+	return cmp.Compare(a2, b2)
+}
 
 func tree[T any](compare func(a, b T) int) *btree.BTreeG[T] {
 	return btree.NewBTreeGOptions(func(a, b T) bool { return compare(a, b) < 0 }, btree.Options{NoLocks: true})

@@ -87,6 +87,14 @@ var _ jobhost.Tx = (*tx)(nil)
 
 var errReadOnly = errors.New("memstore: a View cannot write; use Update")
 
+// writeOf is write for something about a run.
+func (t *tx) writeOf(id jobhost.RunID) error {
+	if _, err := jobhost.ParseRunID(string(id)); err != nil {
+		return err
+	}
+	return t.write()
+}
+
 func (t *tx) write() error {
 	if !t.writable {
 		return errReadOnly

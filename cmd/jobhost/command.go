@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// group is a command that only has commands. Without one it shows its help.
+func (c *cli) group(use, short, example string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Example: example,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			hint := "see " + cmd.CommandPath() + " --help"
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				hint = "did you mean " + strings.Join(near, " or ") + "?"
+			}
+			return usage("%s: there is no command %q; %s", cmd.CommandPath(), args[0], hint)
+		},
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SuggestionsMinimumDistance: 2,
+	}
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// takes accepts from least to most arguments; most below 0 is no limit. What says it in words.
+func takes(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= least && (most < 0 || len(args) <= most) {
+			return nil
+		}
+		return usage("%s: takes %s, got %d arguments; see %s --help", cmd.CommandPath(), what, len(args), cmd.CommandPath())
+	}
+}
+
+// choice is a flag that takes one of a few words.
+type choice struct {
+	value *string
+	words []string
+}
+
+// String is the word that was chosen.
+func (c choice) String() string {
+	if c.value == nil {
+		return ""
+	}
+	return *c.value
+}
+
+// Set chooses a word.
+func (c choice) Set(s string) error {
+	if !slices.Contains(c.words, s) {
+		return fmt.Errorf("want one of %s", strings.Join(c.words, ", "))
+	}
+	*c.value = s
+	return nil
+}
+
+// Type lists the words.
+func (c choice) Type() string { return strings.Join(c.words, "|") }
+
+// The forms of output.
+const (
+	asTable = "table"
+	asJSON  = "json"
+)
+
+// format adds the flag -o to a command, and returns where its value will be.
+func format(cmd *cobra.Command) *string {
+	form := asTable
+	cmd.Flags().VarP(choice{&form, []string{asTable, asJSON}}, "output", "o", "write a table with local times, or JSON with UTC ones")
+	return &form
+}

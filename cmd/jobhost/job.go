@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobhost/jobhost"
+)
+
+func (c *cli) job() *cobra.Command {
+	return c.group("job", "Look at and steer the jobs of a running host", `  jobhost job ls
+  jobhost job trigger nightly --data '{"full": true}'
+  jobhost job pause nightly/workdays --reason "the database is being moved"`,
+		c.jobLs(), c.jobShow(), c.jobTrigger(), c.jobEnqueue(), c.jobPause(), c.jobResume(), c.jobDelete())
+}
+
+// each asks for several items and says for each what became of it. The error joins those that failed.
+func (c *cli) each(items []string, did string, rs []jobhost.Result[struct{}]) error {
+	var errs []error
+	for i, r := range rs {
+		if r.Err != nil {
+			errs = append(errs, r.Err)
+			continue
+		}
+		c.say("%s %s", items[i], did)
+	}
+	return joined(errs)
+}
+
+// joined is one error for several, with the exit code of the first.
+func joined(errs []error) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return exit{exitCode(errs[0]), multi(errs)}
+}
+
+// multi are errors that are printed one by one.
+type multi []error
+
+// Error joins the messages.
+func (m multi) Error() string {
+	texts := make([]string, len(m))
+	for i, err := range m {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Unwrap returns them.
+func (m multi) Unwrap() []error { return m }
+
+// target reads job or job/trigger.
+func target(s string) jobhost.Target {
+	job, trigger, _ := strings.Cut(s, "/")
+	return jobhost.Target{Job: job, Trigger: trigger}
+}
+
+// onTargets is the body of pause and resume.
+func (c *cli) onTargets(f *client, args []string, reason, did string, do func(jobhost.Scheduler, context.Context, []jobhost.Target) []jobhost.Result[struct{}]) error {
+	ctx, s, done, err := f.dial()
+	if err != nil {
+		return err
+	}
+	defer done()
+	targets := make([]jobhost.Target, len(args))
+	for i, a := range args {
+		targets[i] = target(a)
+		targets[i].Reason = reason
+	}
+	return c.each(args, did, do(s, ctx, targets))
+}
+
+// jobState is what a job is doing, in one word.
+func jobState(st jobhost.JobStatus) string {
+	switch {
+	case st.Paused && st.IsRunning:
+		return "Paused, Running"
+	case st.Paused:
+		return "Paused"
+	case st.IsRunning:
+		return "Running"
+	case !st.NextRun.IsZero():
+		return "Waiting"
+	}
+	return "Idle"
+}
+
+// lastRun is how a job's last run ended and when.
+func lastRun(st jobhost.JobStatus) string {
+	if st.Last == nil {
+		return ""
+	}
+	return st.Last.State.String() + " " + clock(st.Last.EndedAt)
+}
+
+func number(n int) string { return strconv.Itoa(n) }

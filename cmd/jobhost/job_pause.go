@@ -1,0 +1,35 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/jobhost/jobhost"
+)
+
+func (c *cli) jobPause() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "pause <job[/trigger]>...", Short: "Stop the firing of jobs or triggers", Args: takes(1, -1, "names of jobs or job/trigger"),
+		Long: "Stop the firing of jobs or triggers until they are resumed. Runs in progress go on, and a run on request still works.",
+		Example: `  jobhost job pause nightly --reason "the database is being moved"
+  jobhost job pause nightly/workdays nightly/month-end`,
+	}
+	f := c.client(cmd)
+	reason := cmd.Flags().String("reason", "", "shown until the pause is lifted")
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		return c.onTargets(f, args, *reason, "is paused", jobhost.Scheduler.Pause)
+	}
+	return cmd
+}
+
+func (c *cli) jobResume() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "resume <job[/trigger]>...", Short: "Let jobs or triggers fire again", Args: takes(1, -1, "names of jobs or job/trigger"),
+		Long:    "Let jobs or triggers fire again. What came due meanwhile is judged by the misfire policy of its trigger.",
+		Example: `  jobhost job resume nightly`,
+	}
+	f := c.client(cmd)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		return c.onTargets(f, args, "", "is resumed", jobhost.Scheduler.Resume)
+	}
+	return cmd
+}

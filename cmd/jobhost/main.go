@@ -1,0 +1,59 @@
+// Command jobhost runs scheduled background jobs that are compiled to WebAssembly, and steers a host that does.
+//
+//	jobhost serve [-c jobhost.yaml]...   the host
+//	jobhost exec <file.wasm>             a plugin once, without a host
+//	jobhost job | run | plugin ...       what a running host has, through its socket
+//
+// Standard output is data, standard error is talk. The exit code is 0 when all went well, 1 when something or a run
+// failed, 2 for a wrong use or configuration, 3 for something that is not there, 4 for a conflict, 5 when no host
+// answers, and 124 when the waiting took too long.
+package main
+
+import (
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())) }
+
+// run is the whole program. It returns the exit code.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
+	c := &cli{in: stdin, out: stdout, err: stderr, environ: environ}
+	root := c.root()
+	root.SetArgs(args)
+	return c.report(root.Execute())
+}
+
+// cli is what the commands share: where they read and write.
+type cli struct {
+	in       io.Reader
+	out, err io.Writer
+	environ  []string
+}
+
+func (c *cli) root() *cobra.Command {
+	cmd := c.group("jobhost", "Run scheduled jobs that are compiled to WebAssembly", "",
+		c.serve(), c.validate(), c.exec(), c.next(), c.plugin(), c.job(), c.run(), c.version())
+	cmd.Long = `jobhost runs scheduled jobs that are compiled to WebAssembly.
+
+The host is "jobhost serve". All other commands either need no host, or ask a running one through the socket in its
+data folder, ./.jobhost by default.`
+	cmd.Example = `  jobhost exec plugins/hello.wasm --data '{"name": "you"}'
+  jobhost serve -c jobhost.yaml
+  jobhost job trigger hello
+  jobhost run logs -f 019b8f3c...`
+	cmd.Version = version
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetIn(c.in)
+	cmd.SetOut(c.out)
+	cmd.SetErr(c.err)
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("%s: %v; see %s --help", cmd.CommandPath(), err, cmd.CommandPath())
+	})
+	return cmd
+}

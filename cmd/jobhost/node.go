@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jobhost/jobhost"
+	"github.com/jobhost/jobhost/api"
+	"github.com/jobhost/jobhost/boltstore"
+	"github.com/jobhost/jobhost/config"
+	"github.com/jobhost/jobhost/engine"
+	"github.com/jobhost/jobhost/host"
+	"github.com/jobhost/jobhost/memstore"
+	"github.com/jobhost/jobhost/telemetry"
+)
+
+// node is a running host: the rooms, introduced to each other.
+type node struct {
+	settings  *config.Settings
+	log       *slog.Logger
+	store     jobhost.Store
+	telemetry *telemetry.Telemetry
+	host      *host.Host
+	engine    *engine.Engine
+	server    *api.Server
+	ready     atomic.Bool // file jobs are in the store and triggers fire
+}
+
+// openNode opens everything that a node needs, in this order: what a second process would collide with comes first. On
+// an error nothing stays open.
+func openNode(s *config.Settings, files []config.File, log *slog.Logger) (n *node, err error) {
+	n = &node{settings: s, log: log}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.close())
+		}
+	}()
+	if err := n.makeFolders(); err != nil {
+		return n, err
+	}
+	if n.store, err = openStore(s, log); err != nil {
+		return n, err
+	}
+	id := s.Scheduler.NodeID
+	if id == "" {
+		id = nodeID()
+	}
+	if n.telemetry, err = n.openTelemetry(id); err != nil {
+		return n, exit{exitUsage, err}
+	}
+	hc := hostConfig(s)
+	hc.Log = log
+	for _, f := range files {
+		hc.Private = append(hc.Private, filepath.Dir(f.Name))
+	}
+	if n.host, err = host.New(context.Background(), hc); err != nil {
+		return n, err
+	}
+	if n.engine, err = engine.New(n.store, n.host, n.engineConfig(id)); err != nil {
+		return n, err
+	}
+	return n, n.listen()
+}
+
+// makeFolders makes the data folder, which is nobody else's, and the plugin folder, which may be empty.
+func (n *node) makeFolders() error {
+	s := n.settings
+	for _, dir := range []string{s.DataDir, filepath.Dir(s.Store.Path), filepath.Dir(s.HTTP.Socket)} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("data folder: %w", err)
+		}
+	}
+	if info, err := os.Stat(s.DataDir); err == nil && info.Mode().Perm()&0o077 != 0 {
+		n.log.Warn("others can look into the data folder", slog.String("dir", s.DataDir),
+			slog.String("mode", info.Mode().Perm().String()), slog.String("mend", "chmod 700 it"))
+	}
+	if _, err := os.Stat(s.Plugins.Dir); errors.Is(err, fs.ErrNotExist) {
+		n.log.Info("the plugin folder is made", slog.String("dir", s.Plugins.Dir))
+		if err := os.MkdirAll(s.Plugins.Dir, 0o750); err != nil {
+			return fmt.Errorf("plugin folder: %w", err)
+		}
+	}
+	return nil
+}
+
+func openStore(s *config.Settings, log *slog.Logger) (jobhost.Store, error) {
+	if s.Store.Kind == config.StoreMemory {
+		return memstore.New(memstore.Config{}), nil
+	}
+	store, err := boltstore.Open(s.Store.Path, boltstore.Config{
+		MaxSize: s.Store.MaxSize,
+		Report: func(d boltstore.Damage) {
+			log.Error("a record cannot be read and is left alone", slog.String("bucket", d.Bucket),
+				slog.String("key", fmt.Sprintf("%q", d.Key)), slog.Any("err", d.Err))
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return store, nil
+}
+
+func (n *node) openTelemetry(id string) (*telemetry.Telemetry, error) {
+	if !n.settings.Telemetry.Enabled {
+		return &telemetry.Telemetry{}, nil
+	}
+	return telemetry.New(context.Background(), telemetry.Config{Version: version, Node: id, Logger: n.log})
+}
+
+// nodeID is host name, process id and eight random characters (SPEC 2).
+func nodeID() string {
+	name, err := os.Hostname()
+	if err != nil {
+		name = "localhost"
+	}
+	return fmt.Sprintf("%s:%d:%s", name, os.Getpid(), rand.Text()[:8])
+}
+
+func (n *node) engineConfig(id string) engine.Config {
+	s, cfg := n.settings, engine.Defaults()
+	cfg.NodeID = id
+	cfg.PollInterval = s.Scheduler.PollInterval
+	cfg.MaxConcurrentRuns = s.Scheduler.MaxConcurrentRuns
+	cfg.AcquireBatchSize = s.Scheduler.AcquireBatchSize
+	cfg.MisfireThreshold = s.Scheduler.MisfireThreshold
+	cfg.HistoryRetention = s.Scheduler.HistoryRetention
+	cfg.HousekeepingInterval = s.Scheduler.HousekeepingInterval
+	cfg.ShutdownTimeout, cfg.CancelGrace, cfg.DrainDelay = s.ShutdownTimeout, s.CancelGrace, s.DrainDelay
+	cfg.Calendars = calendars(s)
+	cfg.Middleware = []jobhost.Middleware{n.telemetry.Middleware()}
+	cfg.Log = n.log
+	return cfg
+}
+
+// calendars are those of the configuration, for the engine.
+func calendars(s *config.Settings) map[jobhost.Name]engine.Calendar {
+	all := make(map[jobhost.Name]engine.Calendar, len(s.Calendars))
+	for name, cal := range s.Calendars {
+		all[name] = cal.(engine.Calendar)
+	}
+	return all
+}
+
+// hostConfig is the host's part of the settings.
+func hostConfig(s *config.Settings) host.Config {
+	cfg := host.Defaults()
+	cfg.Dir, cfg.Watch = s.Plugins.Dir, true
+	cfg.Cache = filepath.Join(s.DataDir, "cache")
+	cfg.Private = []string{s.DataDir}
+	cfg.MaxMemory, cfg.MaxTotalMemory = s.Plugins.MaxMemory, s.Plugins.MaxTotalMemory
+	for _, g := range s.Grants {
+		grant := host.Grant{
+			Job: g.Job, Plugin: g.Plugin, Args: g.Args, Env: g.Env,
+			MaxMemory: g.MaxMemory, MaxOutput: g.MaxOutput, MaxLog: g.MaxLog, MaxFuel: g.MaxFuel,
+		}
+		for _, d := range g.Dirs {
+			mode := host.ReadOnly
+			if d.Write {
+				mode = host.ReadWrite
+			}
+			grant.Dirs = append(grant.Dirs, host.Dir{Host: d.Host, Guest: d.Guest, Mode: mode})
+		}
+		cfg.Grants = append(cfg.Grants, grant)
+	}
+	return cfg
+}
+
+func (n *node) listen() (err error) {
+	cfg := api.Defaults()
+	cfg.Version, cfg.Log, cfg.Now, cfg.Ready = version, n.log, time.Now, n.notReady
+	n.server, err = api.NewServer(n.settings.HTTP.Socket, api.NewHandler(scheduler{n.engine, n.store}, cfg), cfg)
+	return err
+}
+
+// scheduler is the engine for the API, which can name jobs without describing them.
+type scheduler struct {
+	*engine.Engine
+
+	store jobhost.Store
+}
+
+// JobNames implements [api.JobNamer].
+func (s scheduler) JobNames(ctx context.Context, after jobhost.Name, limit int) (names []jobhost.Name, err error) {
+	err = s.store.View(ctx, func(tx jobhost.Tx) error {
+		names, err = tx.JobNames(after, limit)
+		return err
+	})
+	return names, err
+}
+
+// notReady is why the node does not fire triggers.
+func (n *node) notReady() error {
+	if state := n.engine.State(); n.ready.Load() && state != engine.Serving {
+		return &jobhost.Error{Code: jobhost.NotServing, Msg: "the scheduler is " + state.String()}
+	}
+	if !n.ready.Load() {
+		return &jobhost.Error{Code: jobhost.NotServing, Msg: "the host is starting"}
+	}
+	return nil
+}
+
+// serve answers on the socket, brings the jobs of the files into the store and fires triggers until ctx ends.
+func (n *node) serve(ctx context.Context) error {
+	var socket sync.WaitGroup
+	var broken error
+	answering, hangUp := context.WithCancel(context.WithoutCancel(ctx))
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	socket.Go(func() {
+		broken = n.server.Serve(answering)
+		stop() // a host that cannot be steered does not go on
+	})
+	err := n.start(ctx)
+	if err == nil {
+		n.log.InfoContext(ctx, "serving", slog.String("version", version), slog.String("node", n.engine.NodeID()), slog.String("socket", n.settings.HTTP.Socket),
+			slog.Int("jobs", len(n.settings.Jobs)), slog.Bool("traces", n.telemetry.Enabled()))
+		n.ready.Store(true)
+		if err = n.engine.Serve(ctx); err == nil {
+			n.log.InfoContext(ctx, "stopped")
+		}
+	}
+	if errors.Is(err, context.Canceled) {
+		err = nil // stopped before it had started
+	}
+	hangUp()
+	socket.Wait()
+	return errors.Join(err, broken)
+}
+
+// close frees everything, in the order of SPEC 20.
+func (n *node) close() error {
+	ctx := context.Background()
+	var errs []error
+	if n.telemetry != nil {
+		errs = append(errs, n.telemetry.Shutdown(ctx))
+	}
+	if n.host != nil {
+		errs = append(errs, n.host.Close(ctx))
+	}
+	if n.store != nil {
+		errs = append(errs, n.store.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/jobhost/jobhost"
+)
+
+// writeJSON writes v for programs, indented for those who look.
+func (c *cli) writeJSON(v any) error {
+	enc := json.NewEncoder(c.out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// writeList writes items as a JSON array, also when there are none, or as a table with a head.
+func writeList[T any](c *cli, form string, items []T, head string, row func(T) []string) error {
+	if form == asJSON {
+		if items == nil {
+			items = []T{}
+		}
+		return c.writeJSON(items)
+	}
+	t := newTable(c.out)
+	t.row(strings.Fields(head)...)
+	for _, item := range items {
+		t.row(row(item)...)
+	}
+	return t.w.Flush()
+}
+
+// sheet aligns columns.
+type sheet struct{ w *tabwriter.Writer }
+
+func newTable(w io.Writer) sheet { return sheet{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)} }
+
+// row writes one line. An empty cell is a dash, so that columns can be counted.
+func (s sheet) row(cells ...string) {
+	for i, cell := range cells {
+		if cell = oneLine(cell); cell == "" {
+			cells[i] = "-"
+		} else {
+			cells[i] = cell
+		}
+	}
+	_, _ = fmt.Fprintln(s.w, strings.Join(cells, "\t")) // Flush tells
+}
+
+// pairs writes a description: a name and a value a line, those without a value left out.
+func (c *cli) pairs(cells ...string) error {
+	t := newTable(c.out)
+	for i := 0; i+1 < len(cells); i += 2 {
+		if cells[i+1] != "" {
+			t.row(cells[i]+":", cells[i+1])
+		}
+	}
+	return t.w.Flush()
+}
+
+// oneLine keeps text of jobs and plugins from breaking a table or steering a terminal.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.TrimSpace(s))
+}
+
+// clock writes an instant in the local zone with its offset.
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format("2006-01-02 15:04:05 -07:00")
+}
+
+// length is how long a run took, or has taken so far.
+func length(r jobhost.Run, now time.Time) string {
+	if r.StartedAt.IsZero() {
+		return ""
+	}
+	end := r.EndedAt
+	if end.IsZero() {
+		end = now
+	}
+	d := end.Sub(r.StartedAt)
+	if d < time.Second {
+		return d.Round(time.Millisecond).String()
+	}
+	return d.Round(10 * time.Millisecond).String()
+}

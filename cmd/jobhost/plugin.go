@@ -1,0 +1,8 @@
+package main
+
+import "github.com/spf13/cobra"
+
+func (c *cli) plugin() *cobra.Command {
+	return c.group("plugin", "Look at plugins", `  jobhost plugin ls
+  jobhost plugin inspect plugins/hello.wasm`, c.pluginLs(), c.pluginInspect())
+}

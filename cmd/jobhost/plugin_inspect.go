@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobhost/jobhost/host"
+)
+
+func (c *cli) pluginInspect() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "inspect <file.wasm>", Short: "Say what a module is and what it could use", Args: takes(1, 1, "one file"),
+		Long: `Say what a module is and, by its imports, what it could use, before anything is granted to it. The module is not run.
+The exit code is 1 when the host would not load it.`,
+		Example: `  jobhost plugin inspect plugins/hello.wasm
+  jobhost plugin inspect plugins/hello.wasm -o json | jq .imports`,
+	}
+	form := format(cmd)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		in, err := inspect(args[0])
+		if err != nil {
+			return err
+		}
+		if *form == asJSON {
+			err = c.writeJSON(in)
+		} else {
+			err = c.describeModule(in)
+		}
+		if err == nil && len(in.Problems) > 0 {
+			return exit{exitFailed, fmt.Errorf("%s would not be loaded: %s", in.File, strings.Join(in.Problems, "; "))}
+		}
+		return err
+	}
+	return cmd
+}
+
+// inspect reads a module without a plugin folder around it.
+func inspect(file string) (in host.Inspection, err error) {
+	ctx := context.Background()
+	h, err := host.New(ctx, host.Defaults())
+	if err != nil {
+		return in, err
+	}
+	in, err = h.Inspect(file)
+	return in, errors.Join(err, h.Close(ctx))
+}
+
+func (c *cli) describeModule(in host.Inspection) error {
+	most := ""
+	if in.MaxMemory > 0 {
+		most = mebibytes(in.MaxMemory)
+	}
+	return c.pairs("File", in.File, "Kind", in.Kind, "Language", in.Language, "Size", fmt.Sprintf("%d bytes", in.Size), "SHA-256", in.Digest,
+		"Functions", number(in.Functions), "Memory at start", mebibytes(in.MinMemory), "Memory at most", most,
+		"Could use", strings.Join(in.Uses, ", "), "Imports", symbols(in.Imports), "Exports", symbols(in.Exports))
+}
+
+func mebibytes(n uint64) string { return fmt.Sprintf("%.2f MiB", float64(n)/(1<<20)) }
+
+func symbols(list []host.Symbol) string {
+	names := make([]string, len(list))
+	for i, s := range list {
+		if names[i] = s.Name; s.Module != "" {
+			names[i] = s.Module + "." + s.Name
+		}
+	}
+	return strings.Join(names, ", ")
+}

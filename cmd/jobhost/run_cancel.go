@@ -1,0 +1,34 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/jobhost/jobhost"
+)
+
+func (c *cli) runCancel() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "cancel <run>...", Short: "Ask runs to end", Args: takes(1, -1, "ids of runs"),
+		Long: `Ask runs to end. A plugin that does not end by itself is closed after cancel_grace. A run that has not started yet is
+cancelled without starting. This returns at once; "jobhost run wait" waits for the end.`,
+		Example: `  jobhost run cancel 019b8f3c7d1e4a5b8c9d0e1f2a3b4c5d`,
+	}
+	f := c.client(cmd)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		ids := make([]jobhost.RunID, len(args))
+		for i, a := range args {
+			id, err := jobhost.ParseRunID(a)
+			if err != nil {
+				return usage("%w", err)
+			}
+			ids[i] = id
+		}
+		ctx, s, done, err := f.dial()
+		if err != nil {
+			return err
+		}
+		defer done()
+		return c.each(args, "is asked to end", s.CancelRuns(ctx, ids))
+	}
+	return cmd
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobhost/jobhost"
+)
+
+func (c *cli) runLogs() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "logs <run>", Aliases: []string{"log"}, Short: "Write the log of a run", Args: takes(1, 1, "the id of a run"),
+		Long: "Write the log of a run: a line an entry, in JSON with -o json.",
+		Example: `  jobhost run logs 019b8f3c7d1e4a5b8c9d0e1f2a3b4c5d
+  jobhost run logs -f $(jobhost job enqueue nightly)`,
+	}
+	f, form := c.client(cmd), format(cmd)
+	follow := cmd.Flags().BoolP("follow", "f", false, "go on until the run has ended")
+	after := cmd.Flags().Int("after", 0, "only entries after this one, by their number")
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		id, err := jobhost.ParseRunID(args[0])
+		if err != nil {
+			return usage("%w", err)
+		}
+		ctx, s, done, err := f.dial()
+		if err != nil {
+			return err
+		}
+		defer done()
+		for e, err := range s.Log(ctx, id, jobhost.LogQuery{After: *after, Follow: *follow}) {
+			if err != nil {
+				return err
+			}
+			if err := c.writeEntry(e, *form); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return cmd
+}
+
+func (c *cli) writeEntry(e jobhost.LogEntry, form string) error {
+	if form == asJSON {
+		enc := json.NewEncoder(c.out)
+		enc.SetEscapeHTML(false)
+		return enc.Encode(e)
+	}
+	_, err := fmt.Fprintf(c.out, "%s %-5s %s\n", e.Time.Local().Format("15:04:05.000"), slog.Level(e.Level), oneLine(e.Msg))
+	return err
+}

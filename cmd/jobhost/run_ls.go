@@ -1,0 +1,79 @@
+package main
+
+import (
+	"encoding"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobhost/jobhost"
+)
+
+func (c *cli) runLs() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "ls", Aliases: []string{"list"}, Short: "List runs, newest first", Args: takes(0, 0, "no arguments"),
+		Example: `  jobhost run ls --job nightly -n 5
+  jobhost run ls --state Failed,Lost --from 2026-10-01T00:00:00Z -o json`,
+	}
+	f, form := c.client(cmd), format(cmd)
+	flags := cmd.Flags()
+	var q jobhost.RunQuery
+	flags.StringVar(&q.Job, "job", "", "of this job")
+	flags.StringVar(&q.Trigger, "trigger", "", "of this trigger")
+	flags.StringVar(&q.Node, "node", "", "of this node")
+	states := flags.StringSlice("state", nil, "Running, Succeeded, Failed, Canceled, Lost")
+	kinds := flags.StringSlice("kind", nil, "Schedule, Manual, Recovery, Retry")
+	from := flags.String("from", "", "started at this instant, RFC 3339, or later")
+	to := flags.String("to", "", "started before this instant")
+	retryOf := flags.String("retry-of", "", "retries of this run")
+	flags.IntVarP(&q.Limit, "limit", "n", 20, "at most this many, 1 to 1000")
+	flags.IntVar(&q.Skip, "skip", 0, "leave out the first ones")
+	cmd.RunE = func(*cobra.Command, []string) error {
+		var err error
+		if q.States, err = words[jobhost.RunState]("--state", *states); err != nil {
+			return err
+		}
+		if q.Kinds, err = words[jobhost.RunKind]("--kind", *kinds); err != nil {
+			return err
+		}
+		if q.From, err = instant("--from", *from); err != nil {
+			return err
+		}
+		if q.To, err = instant("--to", *to); err != nil {
+			return err
+		}
+		if q.RetryOf = jobhost.RunID(*retryOf); q.Limit == 0 {
+			return usage("--limit is 0; want 1 to 1000")
+		}
+		ctx, s, done, err := f.dial()
+		if err != nil {
+			return err
+		}
+		defer done()
+		runs, err := s.Runs(ctx, q)
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		return writeList(c, *form, runs, "ID JOB TRIGGER KIND STATE STARTED TOOK ERROR", func(r jobhost.Run) []string {
+			return []string{string(r.ID), r.Job, r.Trigger, r.Kind.String(), r.State.String(), clock(r.StartedAt), length(r, now), string(r.ErrorCode)}
+		})
+	}
+	return cmd
+}
+
+// words reads a flag that lists names.
+func words[E any, P interface {
+	*E
+	encoding.TextUnmarshaler
+}](flag string, names []string) ([]E, error) {
+	var out []E
+	for _, name := range names {
+		var e E
+		if err := P(&e).UnmarshalText([]byte(name)); err != nil {
+			return nil, usage("%s: %w", flag, err)
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobhost/jobhost/config"
+)
+
+// defaultConfig is read when no -c is given and it is there.
+const defaultConfig = "jobhost.yaml"
+
+// configFlag adds -c to a command, and returns where its values will be.
+func configFlag(cmd *cobra.Command) *[]string {
+	return cmd.Flags().StringArrayP("config", "c", nil, "configuration file or folder; can be given several times (default "+defaultConfig+", if it is there)")
+}
+
+// settings reads the configuration: the files given, else the default one if there is one, and the environment.
+func (c *cli) settings(paths []string) (*config.Settings, []config.File, error) {
+	if len(paths) == 0 {
+		if _, err := os.Stat(defaultConfig); err == nil {
+			paths = []string{defaultConfig}
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, err
+		}
+	}
+	files, err := config.ReadFiles(paths...)
+	if err != nil {
+		return nil, nil, exit{exitUsage, err}
+	}
+	s, err := config.Load(config.Sources{Files: files, Environ: c.environ})
+	if err != nil {
+		return nil, nil, exit{exitUsage, err}
+	}
+	return s, files, nil
+}

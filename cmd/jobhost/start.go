@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jobhost/jobhost"
+	"github.com/jobhost/jobhost/config"
+)
+
+// progress is how often a start says what it is waiting for.
+const progress = 5 * time.Second
+
+// start waits until the plugins that the jobs of the files need are compiled, and gives the jobs to the engine. A job
+// whose plugin is not there or is broken ends the start; a broken plugin that no job needs does not (SPEC 21).
+func (n *node) start(ctx context.Context) error {
+	var needed []jobhost.Name
+	defs := make([]jobhost.JobDef, len(n.settings.Jobs))
+	for i, j := range n.settings.Jobs {
+		defs[i] = j.Def
+		needed = append(needed, j.Def.Plugin)
+	}
+	slices.Sort(needed)
+	needed = slices.Compact(needed)
+	if err := n.compiled(ctx, needed); err != nil {
+		return err
+	}
+	plugins, err := n.host.Plugins(ctx)
+	if err != nil {
+		return err
+	}
+	if problems := pluginProblems(n.settings, plugins); len(problems) > 0 {
+		return exit{exitUsage, problems}
+	}
+	return n.engine.Apply(ctx, defs)
+}
+
+// compiled waits for plugins, whether they prove good or not.
+func (n *node) compiled(ctx context.Context, keys []jobhost.Name) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	n.log.InfoContext(ctx, "compiling the plugins that jobs need", slog.Int("plugins", len(keys)))
+	began := time.Now()
+	tick := time.NewTicker(progress)
+	defer tick.Stop()
+	ready := make(chan error, 1)
+	go func() { ready <- n.host.Ready(ctx, keys...) }()
+	for {
+		select {
+		case err := <-ready:
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err == nil {
+				n.log.InfoContext(ctx, "the plugins are ready", slog.Duration("took", time.Since(began).Round(time.Millisecond)))
+			}
+			return nil // what is wrong is said for each job, with its place
+		case <-tick.C:
+			n.log.InfoContext(ctx, "still compiling", slog.String("plugins", strings.Join(n.compiling(ctx, keys), ", ")))
+		}
+	}
+}
+
+// compiling lists those of the plugins that are neither ready nor broken.
+func (n *node) compiling(ctx context.Context, keys []jobhost.Name) (names []string) {
+	plugins, err := n.host.Plugins(ctx)
+	if err != nil {
+		return nil
+	}
+	for _, p := range plugins {
+		if !p.Ready && p.Problem == "" && slices.Contains(keys, p.Key) {
+			names = append(names, p.Key)
+		}
+	}
+	return names
+}
+
+// pluginProblems names the jobs that cannot run, each with its place, its plugin and the mend.
+func pluginProblems(s *config.Settings, plugins []jobhost.Plugin) (found config.Problems) {
+	var keys []string
+	for _, p := range plugins {
+		keys = append(keys, p.Key)
+	}
+	there := "which has no plugin"
+	if len(keys) > 0 {
+		there = "which has " + strings.Join(keys[:min(len(keys), 20)], ", ")
+	}
+	for _, j := range s.Jobs {
+		i := slices.IndexFunc(plugins, func(p jobhost.Plugin) bool { return p.Key == j.Def.Plugin })
+		switch {
+		case i < 0:
+			found = append(found, pluginProblem(j, fmt.Sprintf("is not in %s, %s; put the file %s.wasm there", s.Plugins.Dir, there, j.Def.Plugin)))
+		case !plugins[i].Ready:
+			found = append(found, pluginProblem(j, "cannot be loaded: "+plugins[i].Problem))
+		}
+	}
+	return found
+}

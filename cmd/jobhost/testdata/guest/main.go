@@ -1,0 +1,93 @@
+//go:build wasip1
+
+// Guest does what its data says. It is built to WebAssembly for the tests.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+//go:wasmimport jobhost_v1 sleep_ms
+func sleepMS(ms int64) int32
+
+//go:wasmimport jobhost_v1 cancelled
+func cancelled() int32
+
+// orders are a list of things to do, one after the other.
+type orders struct {
+	Do    []string `json:"do"`
+	Retry []string `json:"retry"` // what a retry does instead
+}
+
+// global is 0 in each fresh instance.
+var global int
+
+func main() {
+	var o orders
+	if err := json.NewDecoder(os.Stdin).Decode(&o); err != nil {
+		fail(65, err.Error())
+	}
+	if os.Getenv("JOBHOST_KIND") == "Retry" && o.Retry != nil {
+		o.Do = o.Retry
+	}
+	for _, what := range o.Do {
+		verb, arg, _ := strings.Cut(what, " ")
+		obey(verb, arg)
+	}
+}
+
+func obey(verb, arg string) {
+	switch verb {
+	case "say":
+		fmt.Fprintln(os.Stderr, arg)
+	case "print":
+		fmt.Print(arg)
+	case "spin":
+		for n := uint32(1); n != 0; n = n*1664525 | 1 {
+		}
+	case "sleep": // the one of WASI
+		time.Sleep(duration(arg))
+	case "host-sleep":
+		sleepMS(duration(arg).Milliseconds())
+	case "until-cancelled":
+		for cancelled() == 0 {
+			sleepMS(10)
+		}
+	case "exit":
+		var code int
+		fmt.Sscan(arg, &code)
+		fail(code, "exiting with "+arg)
+	case "panic":
+		panic(arg)
+	case "count":
+		global++
+		fmt.Print(global)
+	case "env":
+		fmt.Print(os.Getenv(arg))
+	case "args":
+		fmt.Print(strings.Join(os.Args[1:], " "))
+	case "write":
+		if err := os.WriteFile(arg, []byte("written"), 0o600); err != nil {
+			fail(1, err.Error())
+		}
+	default:
+		fail(65, "no such order: "+verb)
+	}
+}
+
+func duration(s string) time.Duration {
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		fail(65, err.Error())
+	}
+	return d
+}
+
+func fail(code int, why string) {
+	fmt.Fprintln(os.Stderr, why)
+	os.Exit(code)
+}

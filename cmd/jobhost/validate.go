@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobhost/jobhost"
+	"github.com/jobhost/jobhost/config"
+)
+
+func (c *cli) validate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "validate", Short: "Check the configuration and the plugins that it names", Args: takes(0, 0, "no arguments"),
+		Long: `Check the configuration and the plugins that its jobs need, without starting anything. Each problem is one line with
+file, line, key and what would be right. Warnings are about what is allowed and looks wrong.`,
+		Example: `  jobhost validate
+  jobhost validate -c jobhost.yaml -c jobs.d`,
+	}
+	paths := configFlag(cmd)
+	cmd.RunE = func(*cobra.Command, []string) error {
+		s, files, err := c.settings(*paths)
+		if err != nil {
+			return err
+		}
+		for _, w := range s.Warnings {
+			c.say("warning: %s", w)
+		}
+		problems, err := neverFires(context.Background(), s)
+		if err != nil {
+			return err
+		}
+		if problems = append(problems, pluginFiles(s)...); len(problems) > 0 {
+			return exit{exitUsage, problems}
+		}
+		triggers := 0
+		for _, j := range s.Jobs {
+			triggers += len(j.Def.Triggers)
+		}
+		_, err = fmt.Fprintf(c.out, "ok: %s, %s, %s\n", count(len(files), "file"), count(len(s.Jobs), "job"), count(triggers, "trigger"))
+		return err
+	}
+	return cmd
+}
+
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// pluginFiles reports jobs whose plugin's file is absent or would not be loaded. It does not compile.
+func pluginFiles(s *config.Settings) (found config.Problems) {
+	known := map[jobhost.Name]string{} // what is wrong with a plugin
+	for _, j := range s.Jobs {
+		problem, seen := known[j.Def.Plugin]
+		if !seen {
+			problem = pluginFile(s.Plugins.Dir, j.Def.Plugin)
+			known[j.Def.Plugin] = problem
+		}
+		if problem != "" {
+			found = append(found, pluginProblem(j, problem))
+		}
+	}
+	return found
+}
+
+// pluginFile says what is wrong with the file of a plugin; empty: nothing.
+func pluginFile(dir string, key jobhost.Name) string {
+	file := filepath.Join(dir, key+".wasm")
+	in, err := inspect(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "is not in " + dir + "; put the file " + key + ".wasm there"
+	case err != nil:
+		return "cannot be loaded: " + err.Error()
+	case len(in.Problems) > 0:
+		return "cannot be loaded: " + file + ": " + strings.Join(in.Problems, "; ")
+	}
+	return ""
+}
+
+// pluginProblem names the place of a job whose plugin cannot run.
+func pluginProblem(j config.Job, problem string) config.Problem {
+	return config.Problem{
+		Pos: j.Pos, Key: fmt.Sprintf("jobs[%s].plugin", j.Def.Name),
+		Msg: fmt.Sprintf("plugin %q %s", j.Def.Plugin, problem),
+	}
+}
