@@ -10,21 +10,23 @@ type Code string
 
 // The codes. A plugin may fail with a code of its own, which then stands in the run's record beside these.
 const (
-	NotFoundJob       Code = "SCHEDULING_NOTFOUND_001"    // the job is not registered
-	NotFoundPlugin    Code = "SCHEDULING_NOTFOUND_002"    // the plugin is not loaded
-	NotFoundTrigger   Code = "SCHEDULING_NOTFOUND_003"    // the trigger does not exist
-	NotFoundRun       Code = "SCHEDULING_NOTFOUND_004"    // the run does not exist or has ended
-	InvalidDefinition Code = "SCHEDULING_VALIDATION_001"  // a definition or request is invalid
-	InvalidPage       Code = "SCHEDULING_VALIDATION_002"  // the page of a history query is out of range
-	JobRunning        Code = "SCHEDULING_CONFLICT_001"    // the job is running and must not run concurrently
-	LeaseHeld         Code = "SCHEDULING_CONFLICT_002"    // somebody else holds the leader lease
-	Canceled          Code = "SCHEDULING_CONFLICT_003"    // the run was cancelled, by request or by the host's stop
-	NotServing        Code = "SCHEDULING_UNAVAILABLE_001" // the scheduler is not started yet or is stopping
-	LeaseUnreachable  Code = "SCHEDULING_UNAVAILABLE_002" // the leader election's storage is unreachable
-	StoreUnreachable  Code = "SCHEDULING_UNAVAILABLE_003" // the store is unreachable
-	StoreFull         Code = "SCHEDULING_UNAVAILABLE_004" // the store is full
-	TimedOut          Code = "SCHEDULING_TIMEOUT_001"     // the run exceeded its time limit
-	Unexpected        Code = "SCHEDULING_UNEXPECTED_001"  // the job ended with an unhandled error
+	NotFoundJob        Code = "SCHEDULING_NOTFOUND_001"    // the job is not registered
+	NotFoundPlugin     Code = "SCHEDULING_NOTFOUND_002"    // the plugin is not loaded
+	NotFoundTrigger    Code = "SCHEDULING_NOTFOUND_003"    // the trigger does not exist
+	NotFoundRun        Code = "SCHEDULING_NOTFOUND_004"    // the run does not exist or has ended
+	NotFoundDefinition Code = "SCHEDULING_NOTFOUND_005"    // no file defines the job, so it cannot be restored
+	NotFoundNode       Code = "SCHEDULING_NOTFOUND_006"    // no such node
+	InvalidDefinition  Code = "SCHEDULING_VALIDATION_001"  // a definition or request is invalid
+	InvalidPage        Code = "SCHEDULING_VALIDATION_002"  // the page of a history query is out of range
+	JobRunning         Code = "SCHEDULING_CONFLICT_001"    // the job is running and must not run concurrently
+	LeaseHeld          Code = "SCHEDULING_CONFLICT_002"    // somebody else holds the leader lease
+	Canceled           Code = "SCHEDULING_CONFLICT_003"    // the run was cancelled, by request or by the host's stop
+	NotServing         Code = "SCHEDULING_UNAVAILABLE_001" // the scheduler is not started yet or is stopping
+	LeaseUnreachable   Code = "SCHEDULING_UNAVAILABLE_002" // the leader election's storage is unreachable
+	StoreUnreachable   Code = "SCHEDULING_UNAVAILABLE_003" // the store is unreachable
+	StoreFull          Code = "SCHEDULING_UNAVAILABLE_004" // the store is full
+	TimedOut           Code = "SCHEDULING_TIMEOUT_001"     // the run exceeded its time limit
+	Unexpected         Code = "SCHEDULING_UNEXPECTED_001"  // the job ended with an unhandled error
 )
 
 // Error is a failure with a stable code. Errors of contexts are never wrapped in one; they pass through.

@@ -88,6 +88,8 @@ type Node struct {
 	Version string    `json:"version"`
 	Started time.Time `json:"started"`
 	Beat    time.Time `json:"beat"`
+
+	FileJobs []Name `json:"fileJobs,omitempty"` // the jobs that its files define
 }
 
 // MaxErrorMessage is the most bytes of a run's error message; longer ones are cut.

@@ -20,6 +20,7 @@ type Scheduler interface {
 	// Pause stops the firing of jobs or triggers until Resume; both are idempotent. Runs in progress go on.
 	// Errors: NotFoundJob, NotFoundTrigger.
 	Pause(ctx context.Context, targets []Target) []Result[struct{}]
+	// A resumed trigger that is late is judged by its misfire policy, or with Target.SkipMissed goes on from now.
 	Resume(ctx context.Context, targets []Target) []Result[struct{}]
 	// Trigger runs jobs on this instance and waits for the outcome of each first run. Items run side by side. The end
 	// of ctx ends the waiting, not the runs. Errors: NotFoundJob, JobRunning, NotServing; a run that was started is no
@@ -58,6 +59,8 @@ type Target struct {
 	Job     Name
 	Trigger Name
 	Reason  string // of a pause; shown until it is lifted
+
+	SkipMissed bool // of a resume: what was missed is not made up
 }
 
 // TriggerRequest asks for one run, now and here.
@@ -87,6 +90,8 @@ type JobStatus struct {
 	Name        Name            `json:"name"`
 	Plugin      Name            `json:"plugin"`
 	Source      Source          `json:"source"`
+	Local       bool            `json:"local,omitempty"`    // runs on every instance
+	Orphaned    bool            `json:"orphaned,omitempty"` // no live node's files define it, so it does not fire
 	Description string          `json:"description,omitempty"`
 	Paused      bool            `json:"paused"`
 	PauseReason string          `json:"pauseReason,omitempty"`
@@ -108,6 +113,22 @@ type TriggerStatus struct {
 	Misfire     Misfire   `json:"misfire"`
 	Refused     *Refusals `json:"refused,omitempty"` // firings that did not become runs
 	Why         string    `json:"why,omitempty"`     // why a past due does not start
+}
+
+// Explanation says why a job is not running now.
+type Explanation struct {
+	Job      Name                 `json:"job"`
+	Answer   string               `json:"answer"` // in one sentence
+	Triggers []TriggerExplanation `json:"triggers"`
+}
+
+// TriggerExplanation says why a trigger is not running now, and what became of its last firings.
+type TriggerExplanation struct {
+	Trigger Name      `json:"trigger"`
+	State   string    `json:"state"`
+	Due     time.Time `json:"due,omitzero"`
+	Answer  string    `json:"answer"` // the first reason that holds, in the order of SPEC 32
+	Refused *Refusals `json:"refused,omitempty"`
 }
 
 // NextQuery asks for coming slots of a trigger, or of Schedule when it is set.

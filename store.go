@@ -29,6 +29,8 @@ type Tx interface {
 	Jobs(names ...Name) ([]JobState, error)
 	// JobNames lists up to limit names after the given one, in order.
 	JobNames(after Name, limit int) ([]Name, error)
+	// LocalJobs lists the jobs that run on every instance, in order.
+	LocalJobs() ([]Name, error)
 	PutJobs(jobs ...Job) error
 	// DeleteJobs removes jobs with their triggers, one-shots, values and idempotency keys. Runs stay.
 	DeleteJobs(names ...Name) error
@@ -79,7 +81,7 @@ type Tx interface {
 	// PruneIdempotent removes up to limit keys that have expired at now.
 	PruneIdempotent(now time.Time, limit int) (int, error)
 
-	// Value is one of a job's durable values; PutValue with nil deletes it.
+	// Value is one of a job's durable values; PutValue with nil deletes it. The empty job name holds the engine's own.
 	Value(job Name, key string) (value []byte, ok bool, err error)
 	PutValue(job Name, key string, value []byte) error
 	// ValueKeys lists the keys with a prefix, sorted, and says how many bytes all the job's keys and values have.

@@ -67,7 +67,7 @@ func TestEveryListMethodRoundTrips(t *testing.T) {
 		same(t, "answers", got, mixed)
 	})
 	t.Run("Pause and Resume", func(t *testing.T) {
-		targets := []jobhost.Target{{Job: "a"}, {Job: "b", Trigger: "t", Reason: "it hurts"}, {Job: "c"}}
+		targets := []jobhost.Target{{Job: "a"}, {Job: "b", Trigger: "t", Reason: "it hurts"}, {Job: "c", SkipMissed: true}}
 		answer := func(in []jobhost.Target) []jobhost.Result[struct{}] { same(t, "targets", in, targets); return mixed }
 		same(t, "pause", dial(t, fake{pause: answer}).Pause(ctx, targets), mixed)
 		same(t, "resume", dial(t, fake{resume: answer}).Resume(ctx, targets), mixed)

@@ -32,14 +32,15 @@ type Config struct {
 	BodyTimeout   time.Duration // for the body of a request
 	WriteTimeout  time.Duration // for a client to take one piece of an answer
 	IdleTimeout   time.Duration // for the next request on a connection
-	StopTimeout   time.Duration // for requests in progress once the server stops
+	Linger        time.Duration // once the server stops, for requests that end by themselves
+	StopTimeout   time.Duration // after that, for requests that were told to end
 }
 
 // Defaults returns the configuration to start from.
 func Defaults() Config {
 	return Config{
 		Version: "dev", HeaderTimeout: 5 * time.Second, BodyTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second,
-		IdleTimeout: 2 * time.Minute, StopTimeout: 5 * time.Second,
+		IdleTimeout: 2 * time.Minute, Linger: 500 * time.Millisecond, StopTimeout: 5 * time.Second,
 	}
 }
 

@@ -151,6 +151,9 @@ func (h *handler) pauses(a huma.API) {
 	type pause struct {
 		Reason string `json:"reason,omitempty" doc:"Shown until the pause is lifted."`
 	}
+	type resume struct {
+		SkipMissed bool `json:"skipMissed,omitempty" doc:"What was missed is not made up."`
+	}
 	add(h, a, huma.Operation{
 		OperationID: "pause-job", Method: http.MethodPost, Path: "/v1/jobs/{job}/pause", Summary: "Stop the firing of a job",
 	}, func(ctx context.Context, in *struct {
@@ -174,8 +177,12 @@ func (h *handler) pauses(a huma.API) {
 	})
 	add(h, a, huma.Operation{
 		OperationID: "resume-job", Method: http.MethodPost, Path: "/v1/jobs/{job}/resume", Summary: "Let a job fire again",
-	}, func(ctx context.Context, in *jobPath) (*empty, error) {
-		_, err := jobhost.One(h.s.Resume(ctx, []jobhost.Target{{Job: in.Job}}))
+	}, func(ctx context.Context, in *struct {
+		Job  string `path:"job"`
+		Body *resume
+	},
+	) (*empty, error) {
+		_, err := jobhost.One(h.s.Resume(ctx, []jobhost.Target{{Job: in.Job, SkipMissed: or(in.Body).SkipMissed}}))
 		return nil, err
 	})
 	add(h, a, huma.Operation{
@@ -183,9 +190,10 @@ func (h *handler) pauses(a huma.API) {
 	}, func(ctx context.Context, in *struct {
 		Job     string `path:"job"`
 		Trigger string `path:"trigger"`
+		Body    *resume
 	},
 	) (*empty, error) {
-		_, err := jobhost.One(h.s.Resume(ctx, []jobhost.Target{{Job: in.Job, Trigger: in.Trigger}}))
+		_, err := jobhost.One(h.s.Resume(ctx, []jobhost.Target{{Job: in.Job, Trigger: in.Trigger, SkipMissed: or(in.Body).SkipMissed}}))
 		return nil, err
 	})
 }

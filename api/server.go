@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/jobhost/jobhost"
 )
@@ -107,8 +108,9 @@ func unheard(path string, err error) *jobhost.Error {
 	return &jobhost.Error{Code: jobhost.NotServing, Op: "api.listen", Msg: fmt.Sprintf("socket %s: %v", path, err), Err: err}
 }
 
-// Serve answers requests until ctx ends. Then it takes no more, ends those that follow or wait, gives the others
-// [Config.StopTimeout], removes the socket, and returns nil. It can be called once.
+// Serve answers requests until ctx ends. Then it removes the socket and takes no more. Requests get [Config.Linger] to end
+// by themselves, as those do that follow a run which has ended; the rest, which may wait for ever, is told to end and gets
+// [Config.StopTimeout] for it. Then it returns nil, or an error when it had to cut requests off. It can be called once.
 func (s *Server) Serve(ctx context.Context) error {
 	stopped := make(chan error, 1)
 	unhook := context.AfterFunc(ctx, func() { stopped <- s.stop(ctx) })
@@ -127,11 +129,20 @@ func (s *Server) Close() error {
 }
 
 func (s *Server) stop(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	if s.within(ctx, s.cfg.Linger) == nil {
+		return nil
+	}
 	s.end(&jobhost.Error{Code: jobhost.NotServing, Op: "api.serve", Msg: "the server is stopping"})
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.StopTimeout)
-	defer cancel()
-	if err := s.http.Shutdown(grace); err != nil {
+	if err := s.within(ctx, s.cfg.StopTimeout); err != nil {
 		return errors.Join(err, s.http.Close())
 	}
 	return nil
+}
+
+// within waits for the end of all requests. No new ones are taken.
+func (s *Server) within(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return s.http.Shutdown(ctx)
 }

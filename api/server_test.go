@@ -241,8 +241,41 @@ func TestStoppingEndsThoseThatFollow(t *testing.T) {
 		if err := <-stopped; err != nil {
 			t.Error(err)
 		}
-		if got := time.Since(begin); got > time.Second {
+		if got := time.Since(begin); got > 2*api.Defaults().Linger {
 			t.Errorf("stopping took %v; a follower must not hold it up", got)
+		}
+	})
+}
+
+func TestStoppingLetsRequestsEndThatEndByThemselves(t *testing.T) {
+	s := steady()
+	s.log = func(ctx context.Context, _ jobhost.RunID, _ jobhost.LogQuery) iter.Seq2[jobhost.LogEntry, error] {
+		return func(yield func(jobhost.LogEntry, error) bool) {
+			select {
+			case <-time.After(api.Defaults().Linger / 2):
+				yield(jobhost.LogEntry{Msg: "the end"}, nil)
+			case <-ctx.Done():
+				yield(jobhost.LogEntry{}, ctx.Err())
+			}
+		}
+	}
+	bubble(t, s, func(t *testing.T, p *pipes, stop func() error) {
+		t.Helper()
+		c := connect(t, p)
+		send(t, c, "GET /v1/runs/"+string(id1)+"/logs?follow=true HTTP/1.1\r\nHost: jobhost\r\n\r\n")
+		synctest.Wait()
+		stopped := make(chan error, 1)
+		go func() { stopped <- stop() }()
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if b, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(b), "the end") {
+			t.Errorf("got %q, %v", b, err)
+		}
+		if err := <-stopped; err != nil {
+			t.Error(err)
 		}
 	})
 }
@@ -262,8 +295,8 @@ func TestStoppingGivesUpOnARequestThatDoesNotEnd(t *testing.T) {
 		synctest.Wait()
 		begin := time.Now()
 		stop()
-		if err := <-served; !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != cfg.StopTimeout {
-			t.Errorf("got %v after %v; want the deadline after %v", err, time.Since(begin), cfg.StopTimeout)
+		if err := <-served; !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != cfg.Linger+cfg.StopTimeout {
+			t.Errorf("got %v after %v; want the deadline after %v", err, time.Since(begin), cfg.Linger+cfg.StopTimeout)
 		}
 		close(release)
 	})

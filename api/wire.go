@@ -22,6 +22,8 @@ type Target struct {
 	Job     jobhost.Name `json:"job"`
 	Trigger jobhost.Name `json:"trigger,omitempty"`
 	Reason  string       `json:"reason,omitempty" doc:"Of a pause; shown until it is lifted."`
+
+	SkipMissed bool `json:"skipMissed,omitempty" doc:"Of a resume: what was missed is not made up."`
 }
 
 // TriggerRequest asks for one run, now and on the answering instance.
@@ -49,9 +51,7 @@ type Count struct {
 	Count int `json:"count"`
 }
 
-func (t Target) target() jobhost.Target {
-	return jobhost.Target{Job: t.Job, Trigger: t.Trigger, Reason: t.Reason}
-}
+func (t Target) target() jobhost.Target { return jobhost.Target(t) }
 
 func (r TriggerRequest) request() jobhost.TriggerRequest {
 	return jobhost.TriggerRequest{Job: r.Job, Data: object(r.Data)}

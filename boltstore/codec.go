@@ -136,6 +136,16 @@ func (d *dec) next(n uint64) []byte {
 	return b
 }
 
+// count is how many values follow. Each has at least one byte, so a larger one than there are bytes left is damage.
+func (d *dec) count() uint64 {
+	n := d.uint()
+	if n > uint64(len(d.b)) {
+		d.fail(errors.New("a list is longer than its record"))
+		return 0
+	}
+	return n
+}
+
 func (d *dec) str() string {
 	b := d.next(d.uint())
 	switch {

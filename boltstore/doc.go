@@ -6,6 +6,7 @@
 //	bucket    key                                        value
 //	meta      "format"                                   one byte: 1
 //	jobs      job                                        job record
+//	locals    job                                        –, of a job that runs on every instance
 //	triggers  job 0 trigger                              trigger record
 //	ready     ^priority ready job 0 trigger              1 for the engine's one-shots, else 0
 //	blocked   job 0 ^priority due trigger                –

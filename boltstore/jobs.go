@@ -1,7 +1,6 @@
 package boltstore
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/jobhost/jobhost"
@@ -59,13 +58,40 @@ func (t *tx) PutJobs(jobs ...jobhost.Job) error {
 		if err := t.put(bJobs, t.key, t.encoded(func(e *enc) { e.job(&jobs[i]) })); err != nil {
 			return err
 		}
+		if err := t.markLocal(jobs[i].Name, jobs[i].RunOnEveryInstance); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// markLocal notes whether a job runs on every instance. It writes only what changes.
+func (t *tx) markLocal(name jobhost.Name, local bool) error {
+	t.key = append(t.key[:0], name...)
+	switch was := t.get(bLocals, t.key) != nil; {
+	case was == local:
+		return nil
+	case local:
+		return t.put(bLocals, t.key, []byte{})
+	}
+	return t.delete(bLocals, t.key)
+}
+
+func (t *tx) LocalJobs() ([]jobhost.Name, error) {
+	var out []jobhost.Name
+	t.scan(bLocals, nil, func(k, _ []byte) bool {
+		out = append(out, string(k))
+		return true
+	})
+	return out, nil
 }
 
 func (t *tx) DeleteJobs(names ...jobhost.Name) error {
 	for _, n := range names {
 		if err := t.delete(bJobs, []byte(n)); err != nil {
+			return err
+		}
+		if err := t.markLocal(n, false); err != nil {
 			return err
 		}
 		prefix := putName(nil, n)
@@ -88,8 +114,8 @@ func (t *tx) DeleteJobs(names ...jobhost.Name) error {
 
 func (t *tx) Value(job jobhost.Name, key string) ([]byte, bool, error) {
 	t.key = append(putName(t.key[:0], job), key...)
-	v := t.get(bValues, t.key)
-	return bytes.Clone(v), v != nil, nil
+	v, ok := bytesOf(t.get(bValues, t.key))
+	return v, ok, nil
 }
 
 func (t *tx) PutValue(job jobhost.Name, key string, value []byte) error {
@@ -98,15 +124,15 @@ func (t *tx) PutValue(job jobhost.Name, key string, value []byte) error {
 		return t.delete(bValues, t.key)
 	}
 	t.begins = true
-	return t.put(bValues, t.key, t.kept(value))
+	return t.put(bValues, t.key, t.plain(value))
 }
 
 func (t *tx) ValueKeys(job jobhost.Name, prefix string) (keys []string, size int, err error) {
 	t.key = putName(t.key[:0], job)
 	skip := len(t.key)
-	t.scan(bValues, t.key, func(k, v []byte) bool {
+	t.walk(bValues, t.key, func(k, v []byte) bool {
 		k = k[skip:]
-		size += len(k) + len(v)
+		size += len(k) + length(v) - 1
 		if len(k) >= len(prefix) && string(k[:len(prefix)]) == prefix {
 			keys = append(keys, string(k))
 		}

@@ -7,7 +7,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-const minSize = 1 << 20
+const minSize = 4 << 20
 
 // limits keeps a part of the file for what makes room again or ends what was begun. Without it a full file could
 // record no outcome and delete nothing, since bbolt writes new pages before it frees old ones.

@@ -29,7 +29,7 @@ func (t *tx) PruneRuns(endedBefore time.Time, limit int) (int, error) {
 		if started >= before {
 			break
 		}
-		job, at, segment, err := decodeRunEnd(v)
+		job, at, segment, err := decodeRunEnd(t.whole(bRuns, k, v))
 		if err != nil {
 			t.damage(bRuns, k, err)
 			continue

@@ -141,6 +141,8 @@ func (h *history) next() (jobhost.Run, bool) {
 		}
 		if h.job != nil {
 			v = h.t.get(bRuns, k)
+		} else {
+			v = h.t.whole(bRuns, k, v)
 		}
 		if !mayMatch(h.q, v) {
 			continue
@@ -163,5 +165,5 @@ func (h *history) step() (k, v []byte) {
 	}
 	k, v = h.k, h.v
 	h.k, h.v = h.all.Prev()
-	return k, v
+	return k, v // as it stands in the bucket
 }

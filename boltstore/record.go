@@ -214,7 +214,7 @@ func (e *enc) run(r *jobhost.Run) {
 
 // endedRun writes in front of the record where the run is in the index by job.
 func (e *enc) endedRun(segment uint32, r *jobhost.Run) {
-	e.uint(uint64(segment))
+	e.uint(uint64(segment) + 1) // not zero, see parts.go
 	e.run(r)
 }
 
@@ -227,7 +227,7 @@ func decodeEndedRun(id rawID, b []byte) (jobhost.Run, error) {
 // decodeRunEnd reads of an ended run only what deleting it takes.
 func decodeRunEnd(b []byte) (job jobhost.Name, ended int64, segment uint32, err error) {
 	d := dec{b: b}
-	segment = uint32(d.uint()) //nolint:gosec // was one
+	segment = uint32(d.uint() - 1) //nolint:gosec // was one
 	d.open(runRecord)
 	d.next(2)
 	started := d.int()
@@ -299,11 +299,18 @@ func (e *enc) node(n *jobhost.Node) {
 	e.str(n.Version)
 	e.int(n.Started.UnixMicro())
 	e.int(n.Beat.UnixMicro())
+	e.uint(uint64(len(n.FileJobs)))
+	for _, name := range n.FileJobs {
+		e.str(name)
+	}
 }
 
 func decodeNode(id string, b []byte) (n jobhost.Node, err error) {
 	d := dec{b: b}
 	d.open(nodeRecord)
 	n = jobhost.Node{ID: id, Host: d.str(), Version: d.str(), Started: fromMicro(d.int()), Beat: fromMicro(d.int())}
+	for range d.count() {
+		n.FileJobs = append(n.FileJobs, d.str())
+	}
 	return n, d.close()
 }

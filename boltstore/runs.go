@@ -3,7 +3,6 @@ package boltstore
 import (
 	"bytes"
 	"encoding/binary"
-	"slices"
 
 	"github.com/jobhost/jobhost"
 )
@@ -87,7 +86,7 @@ func (t *tx) find(id rawID) (i bucket, k, v []byte) {
 		return bRuns, k, v
 	}
 	if !t.allOpen {
-		t.scan(bOpen, nil, func(k, _ []byte) bool {
+		t.walk(bOpen, nil, func(k, _ []byte) bool {
 			t.anyOpenKey(k)
 			return true
 		})
@@ -114,7 +113,7 @@ func (t *tx) findEnded(id rawID) (k, v []byte) {
 		t.key = putStarted(t.key[:0], at, id)
 		k, v := c.Seek(t.key)
 		if bytes.Equal(k, t.key) {
-			return k, v
+			return k, t.whole(bRuns, k, v)
 		}
 		if len(k) != startedLen {
 			break
@@ -213,14 +212,16 @@ func (t *tx) AppendLog(id jobhost.RunID, chunk []byte) error {
 		n = binary.BigEndian.Uint32(k[idLen:]) + 1
 	}
 	t.key = binary.BigEndian.AppendUint32(append(t.key[:0], raw[:]...), n)
-	return t.put(bLogs, t.key, t.kept(chunk))
+	return t.put(bLogs, t.key, t.plain(chunk))
 }
 
 func (t *tx) Log(id jobhost.RunID) ([][]byte, error) {
 	var chunks [][]byte
 	if raw, ok := toRaw(id); ok {
 		t.scan(bLogs, raw[:], func(_, v []byte) bool {
-			chunks = append(chunks, slices.Clone(v))
+			if b, ok := bytesOf(v); ok {
+				chunks = append(chunks, b)
+			}
 			return true
 		})
 	}
@@ -232,7 +233,7 @@ func (t *tx) PutOutput(id jobhost.RunID, out []byte) error {
 	if err != nil {
 		return err
 	}
-	return t.put(bOutputs, raw[:], t.kept(out))
+	return t.put(bOutputs, raw[:], t.plain(out))
 }
 
 func (t *tx) Output(id jobhost.RunID) ([]byte, bool, error) {
@@ -240,6 +241,6 @@ func (t *tx) Output(id jobhost.RunID) ([]byte, bool, error) {
 	if !ok {
 		return nil, false, nil
 	}
-	v := t.get(bOutputs, raw[:])
-	return bytes.Clone(v), v != nil, nil
+	v, ok := bytesOf(t.get(bOutputs, raw[:]))
+	return v, ok, nil
 }

@@ -17,7 +17,7 @@ import (
 
 // Config says how a store behaves. Zero means the default.
 type Config struct {
-	MaxSize     int64         // most bytes of the file, at least 1 MiB; 0: no limit
+	MaxSize     int64         // most bytes of the file, at least 4 MiB; 0: no limit
 	LockTimeout time.Duration // how long Open waits for another process to let go of the file; 1s if zero
 	Report      func(Damage)  // called once for each record that cannot be read, after the transaction; may be nil
 }

@@ -17,6 +17,7 @@ type bucket int
 const (
 	bMeta bucket = iota
 	bJobs
+	bLocals
 	bTriggers
 	bReady
 	bBlocked
@@ -32,16 +33,17 @@ const (
 	bKeys
 	bExpiry
 	bValues
+	bParts
 	bucketCount
 )
 
 var buckets = [bucketCount]string{
-	"meta", "jobs", "triggers", "ready", "blocked", "pending", "open", "runs", "jobruns", "runids", "logs", "outputs", "nodes",
-	"cancels", "keys", "expiry", "values",
+	"meta", "jobs", "locals", "triggers", "ready", "blocked", "pending", "open", "runs", "jobruns", "runids", "logs", "outputs", "nodes",
+	"cancels", "keys", "expiry", "values", "parts",
 }
 
 // fill is how full a page may get before it is split. Keys that only ever come at the end leave full pages behind.
-var fill = [bucketCount]float64{bJobs: 0.9, bTriggers: 0.9, bRuns: 0.95, bLogs: 0.9, bOutputs: 0.9}
+var fill = [bucketCount]float64{bJobs: 0.9, bTriggers: 0.9, bRuns: 0.95, bLogs: 0.9, bOutputs: 0.9, bParts: 0.9}
 
 const format = 1
 
@@ -75,6 +77,8 @@ type tx struct {
 	cursors [bucketCount]*bolt.Cursor // for one step at a time; a walk that calls back into tx has its own
 	damaged []Damage
 	key     []byte                 // scratch; bbolt copies keys
+	part    []byte                 // the same for the keys of parts
+	some    [bucketCount]int8      // whether a bucket has records in parts: 1 yes, -1 no, 0 not known
 	arena   []byte                 // values, which bbolt keeps until the commit
 	begins  bool                   // something was put that stays until somebody deletes it
 	written int                    // bytes put
@@ -90,7 +94,7 @@ func (t *tx) begin(b *bolt.Tx, full uint32) {
 	if cap(t.arena) > 4<<20 {
 		t.arena = nil // one large transaction is no reason to hold on to its memory
 	}
-	*t = tx{b: b, key: t.key[:0], arena: t.arena[:0], jobOf: t.jobOf, full: full}
+	*t = tx{b: b, key: t.key[:0], part: t.part[:0], arena: t.arena[:0], jobOf: t.jobOf, full: full}
 }
 
 func (t *tx) bucket(i bucket) *bolt.Bucket {
@@ -105,33 +109,11 @@ func (t *tx) bucket(i bucket) *bolt.Bucket {
 	return b
 }
 
-func (t *tx) put(i bucket, key, value []byte) error {
-	t.written += len(key) + len(value)
-	return t.bucket(i).Put(key, value)
-}
-
 func (t *tx) cursor(i bucket) *bolt.Cursor {
 	if t.cursors[i] == nil {
 		t.cursors[i] = t.bucket(i).Cursor()
 	}
 	return t.cursors[i]
-}
-
-// delete and get do what bbolt's own do, which make a cursor each time.
-func (t *tx) delete(i bucket, key []byte) error {
-	c := t.cursor(i)
-	if k, _ := c.Seek(key); k == nil || !bytes.Equal(k, key) {
-		return nil
-	}
-	return c.Delete()
-}
-
-func (t *tx) get(i bucket, key []byte) []byte {
-	k, v := t.cursor(i).Seek(key)
-	if !bytes.Equal(k, key) {
-		return nil
-	}
-	return v
 }
 
 // encoded calls write with room in the arena and returns what it wrote.
@@ -147,41 +129,20 @@ func (t *tx) encoded(write func(*enc)) []byte {
 	return e
 }
 
-// kept returns a copy of b that lasts as long as the transaction.
-func (t *tx) kept(b []byte) []byte {
-	return t.encoded(func(e *enc) { *e = append(*e, b...) })
+// plain returns the record of bytes that have no form: a one, and the bytes.
+func (t *tx) plain(b []byte) []byte {
+	return t.encoded(func(e *enc) { *e = append(append(*e, 1), b...) })
+}
+
+// bytesOf returns a copy of what a plain record holds; ok is false if it holds nothing.
+func bytesOf(v []byte) (b []byte, ok bool) {
+	if len(v) == 0 {
+		return nil, false
+	}
+	return append([]byte{}, v[1:]...), true
 }
 
 // damage notes a record that cannot be read.
 func (t *tx) damage(i bucket, key []byte, err error) {
 	t.damaged = append(t.damaged, Damage{Bucket: buckets[i], Key: bytes.Clone(key), Err: err})
-}
-
-// scan calls each for the keys with a prefix, in order, until it answers false. Keys and values are bbolt's own. In
-// each nothing else may be done with the bucket.
-func (t *tx) scan(i bucket, prefix []byte, each func(k, v []byte) bool) {
-	c := t.cursor(i)
-	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
-		if !each(k, v) {
-			return
-		}
-	}
-}
-
-// keysWith returns the keys with a prefix. It is for deleting: a cursor skips keys when the bucket changes below it.
-func (t *tx) keysWith(i bucket, prefix []byte) (keys [][]byte) {
-	t.scan(i, prefix, func(k, _ []byte) bool {
-		keys = append(keys, k)
-		return true
-	})
-	return keys
-}
-
-func (t *tx) deleteAll(i bucket, keys [][]byte) error {
-	for _, k := range keys {
-		if err := t.delete(i, k); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -21,6 +21,7 @@ var benchStores = []struct {
 }{
 	{"memory", func(*testing.B) jobhost.Store { return memstore.New(memstore.Config{}) }},
 	{"bolt", func(b *testing.B) jobhost.Store {
+		b.Helper()
 		s, err := boltstore.Open(filepath.Join(b.TempDir(), "jobhost.db"), boltstore.Config{})
 		if err != nil {
 			b.Fatal(err)

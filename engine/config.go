@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jobhost/jobhost"
+	"github.com/jobhost/jobhost/calendar"
 )
 
 // Config is what an engine can be told. Start from [Defaults]: zero means zero here. The names of the keys in messages
@@ -24,10 +25,19 @@ type Config struct {
 	ShutdownTimeout      time.Duration // how long a stop waits for runs before it cancels them
 	CancelGrace          time.Duration // from the request to end until the hard end
 	DrainDelay           time.Duration // how long a stop drains before it refuses requests
+	NodeTimeout          time.Duration // a node whose heartbeat is older is lost; positive
+	LeaseResource        jobhost.Name  // what the nodes elect a leader of
+	LeaseTTL             time.Duration // how long a leader is believed without renewal; positive
+	Version              string        // of the program, for the node's record
 
-	Calendars  map[jobhost.Name]Calendar // those that schedules may name
-	Middleware []jobhost.Middleware      // outermost first
-	Log        *slog.Logger              // nil: nothing is logged
+	// Leader is the election. Nil means that there is none, and that this node leads: right for one process with a store of
+	// its own, wrong for several with private stores, each of which would then fire every job (SPEC 30).
+	Leader jobhost.Leader
+
+	Calendars  calendar.Set         // those that schedules may name
+	Middleware []jobhost.Middleware // outermost first
+	Sinks      []jobhost.EventSink  // told what happens on this node
+	Log        *slog.Logger         // nil: nothing is logged
 
 	// Now is the wall clock. Tests set it; nil is time.Now. Timers are those of package time all the same.
 	Now func() time.Time
@@ -44,6 +54,9 @@ func Defaults() Config {
 		HousekeepingInterval: time.Minute,
 		ShutdownTimeout:      20 * time.Second,
 		CancelGrace:          5 * time.Second,
+		NodeTimeout:          90 * time.Second,
+		LeaseResource:        "scheduling.jobs",
+		LeaseTTL:             30 * time.Second,
 	}
 }
 
@@ -68,6 +81,9 @@ func (c Config) check() error {
 	want(c.ShutdownTimeout >= 0, "shutdown_timeout", c.ShutdownTimeout, "0 or more")
 	want(c.CancelGrace >= 0, "cancel_grace", c.CancelGrace, "0 or more")
 	want(c.DrainDelay >= 0, "drain_delay", c.DrainDelay, "0 or more")
+	want(c.NodeTimeout > 0, "node_timeout", c.NodeTimeout, "more than 0")
+	want(c.LeaseTTL > 0, "lease_ttl", c.LeaseTTL, "more than 0")
+	want(jobhost.ValidName(c.LeaseResource), "lease_resource", c.LeaseResource, "a name: 1 to 128 of a-z, 0-9, '.', '_', '-'")
 	return errors.Join(errs...)
 }
 

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jobhost/jobhost"
@@ -35,7 +37,8 @@ func (e *Engine) Schedule(ctx context.Context, defs []jobhost.JobDef) []jobhost.
 
 // Apply makes the definitions of the files what the store has of source File (SPEC 21). What has not changed keeps its
 // state, an override stays as long as its file's definition does, and on a private store jobs that no file defines any
-// more are removed. It checks all definitions before it changes anything, and reports every problem, joined.
+// more are removed. It checks all definitions before it changes anything, and reports every problem, joined. Before the
+// engine serves, the definitions are kept and go into the store when it enters service.
 func (e *Engine) Apply(ctx context.Context, defs []jobhost.JobDef) error {
 	known, err := e.knownPlugins(ctx)
 	if err != nil {
@@ -51,27 +54,72 @@ func (e *Engine) Apply(ctx context.Context, defs []jobhost.JobDef) error {
 	if err := errors.Join(problems...); err != nil {
 		return err
 	}
+	e.mu.Lock()
+	e.files = make(map[jobhost.Name]jobhost.JobDef, len(defs))
+	for _, d := range defs {
+		e.files[d.Name] = d
+	}
+	e.unsynced = true
+	early := e.state < Serving
+	e.mu.Unlock()
+	if early {
+		return nil // the first serving cycle does it
+	}
+	return e.synchronise(ctx)
+}
+
+// fileDefs are the definitions of the files, by name.
+func (e *Engine) fileDefs() []jobhost.JobDef {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.SortedFunc(maps.Values(e.files), func(a, b jobhost.JobDef) int { return strings.Compare(a.Name, b.Name) })
+}
+
+func (e *Engine) fileNames() []jobhost.Name {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Sorted(maps.Keys(e.files))
+}
+
+// synchronise brings the files' definitions into the store, if they are not there yet.
+func (e *Engine) synchronise(ctx context.Context) error {
+	e.mu.Lock()
+	unsynced := e.unsynced
+	e.mu.Unlock()
+	if !unsynced {
+		return nil
+	}
+	defs := e.fileDefs()
+	var problems []error
 	results := batch(ctx, e, defs, func(_ int, def jobhost.JobDef, out *jobhost.Result[jobhost.JobInfo]) *command {
 		return e.define(def, &out.Value, e.fileWins(def))
 	})
 	for i, r := range results {
 		problems = append(problems, r.Err)
 		for _, w := range r.Value.Warnings {
-			e.log.Warn(w, slog.String("job", defs[i].Name))
+			e.log.WarnContext(ctx, "a definition needs a look", slog.String("job", defs[i].Name), slog.String("warning", w))
 		}
 	}
-	if err := errors.Join(problems...); err != nil || e.store.Shared() {
+	if err := errors.Join(problems...); err != nil {
 		return err
 	}
-	return e.removeFileJobs(ctx, defs)
+	if !e.store.Shared() {
+		if err := e.removeFileJobs(ctx, defs); err != nil {
+			return err
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.unsynced = false
+	return nil
 }
 
 // fileWins decides what a file's definition does to what the store has.
 func (e *Engine) fileWins(def jobhost.JobDef) func(*jobhost.Job) (jobhost.Source, string, bool) {
-	print := def.Fingerprint()
+	fingerprint := def.Fingerprint()
 	return func(old *jobhost.Job) (jobhost.Source, string, bool) {
-		same := old != nil && old.Fingerprint == print && old.Source != jobhost.SourceRuntime
-		return jobhost.SourceFile, print, !same
+		same := old != nil && old.Fingerprint == fingerprint && old.Source != jobhost.SourceRuntime
+		return jobhost.SourceFile, fingerprint, !same
 	}
 }
 
@@ -106,7 +154,7 @@ func (e *Engine) removeFileJobs(ctx context.Context, defs []jobhost.JobDef) erro
 	var problems []error
 	for i, r := range results {
 		problems = append(problems, r.Err)
-		e.log.Info("a job is in no file any more", slog.String("job", gone[i]))
+		e.log.InfoContext(ctx, "a job is in no file any more", slog.String("job", gone[i]))
 	}
 	return errors.Join(problems...)
 }
@@ -147,9 +195,6 @@ func (e *Engine) checkDef(def jobhost.JobDef, known plugins) error {
 	if err := def.Check(); err != nil {
 		return err
 	}
-	if def.RunOnEveryInstance {
-		return invalid("job %q: run_on_every_instance is not available yet", def.Name)
-	}
 	if _, ok := known[def.Plugin]; !ok {
 		return &jobhost.Error{
 			Code: jobhost.NotFoundPlugin, Op: "define", Msg: fmt.Sprintf("job %q: plugin %q is not loaded", def.Name, def.Plugin),
@@ -176,7 +221,7 @@ func (e *Engine) define(def jobhost.JobDef, info *jobhost.JobInfo, decide func(*
 		} else {
 			job = &jobhost.JobState{}
 		}
-		source, print, write := decide(old)
+		source, fingerprint, write := decide(old)
 		if !write {
 			info.Source = old.Source
 			return nil
@@ -185,19 +230,27 @@ func (e *Engine) define(def jobhost.JobDef, info *jobhost.JobInfo, decide func(*
 			info.Warnings = append(info.Warnings, "the file's definition replaces one that was made at run time")
 		}
 		info.Source = source
-		job.JobDef, job.Source, job.Fingerprint = def, source, print
+		topic := jobhost.TopicJobScheduled
+		if len(info.Warnings) > 0 {
+			topic = jobhost.TopicJobReset
+		}
+		t.tell(jobhost.Event{Topic: topic, Time: t.now, Job: def.Name, Node: t.cfg.NodeID})
+		moved := old != nil && old.RunOnEveryInstance != def.RunOnEveryInstance
+		t.reread = t.reread || moved || def.RunOnEveryInstance
+		job.JobDef, job.Source, job.Fingerprint = def, source, fingerprint
 		job.Triggers = nil
 		t.jobs[def.Name] = job
 		t.unhold(def.Name)
 		if err := t.tx.PutJobs(job.Job); err != nil {
 			return err
 		}
-		return t.defineTriggers(job, def, info)
+		return t.defineTriggers(job, def, info, moved)
 	}}
 }
 
-// defineTriggers makes a job's triggers those of its definition; one-shots stay.
-func (t *turn) defineTriggers(job *jobhost.JobState, def jobhost.JobDef, info *jobhost.JobInfo) error {
+// defineTriggers makes a job's triggers those of its definition; one-shots stay. anew says that what the store has of them
+// does not count, since the job has become local or has ceased to be.
+func (t *turn) defineTriggers(job *jobhost.JobState, def jobhost.JobDef, info *jobhost.JobInfo, anew bool) error {
 	stored, err := t.tx.TriggersOf(def.Name)
 	if err != nil {
 		return err
@@ -214,7 +267,7 @@ func (t *turn) defineTriggers(job *jobhost.JobState, def jobhost.JobDef, info *j
 		if err != nil {
 			return err // checked before; only a closed zone database could do this
 		}
-		unchanged := was != nil && sameSchedule(was.Schedule, p)
+		unchanged := was != nil && !anew && sameSchedule(was.Schedule, p)
 		n := redefine(was, def, d, p, unchanged, t.now, rules{t.cfg.MisfireThreshold, t.cfg.PollInterval})
 		n = ready(n, job.Job)
 		put = append(put, n)
@@ -247,8 +300,12 @@ func sameSchedule(text string, p *plan) bool {
 
 // remove deletes a job with its triggers and one-shots.
 func (t *turn) remove(name jobhost.Name) error {
+	if job := t.jobs[name]; job != nil && job.RunOnEveryInstance {
+		t.reread = true
+	}
 	delete(t.jobs, name)
 	t.unhold(name)
+	t.tell(jobhost.Event{Topic: jobhost.TopicJobDeleted, Time: t.now, Job: name, Node: t.cfg.NodeID})
 	return t.tx.DeleteJobs(name)
 }
 
@@ -306,11 +363,63 @@ func (e *Engine) setPaused(ctx context.Context, targets []jobhost.Target, paused
 					return err
 				}
 			}
+			topic := jobhost.TopicJobResumed
+			if paused {
+				topic = jobhost.TopicJobPaused
+			}
+			t.tell(jobhost.Event{Topic: topic, Time: t.now, Job: g.Job, Trigger: g.Trigger, Node: t.cfg.NodeID})
+			t.reread = t.reread || job.RunOnEveryInstance
 			for i := range ts {
 				ts[i].Ready = time.Time{}
+				if g.SkipMissed && !paused {
+					ts[i] = t.skipMissed(ts[i])
+				}
 				ts[i] = ready(ts[i], job.Job)
 			}
 			return t.tx.PutTriggers(ts...)
+		}
+		return c
+	})
+}
+
+// skipMissed is a trigger that goes on from now, if its due has passed.
+func (t *turn) skipMissed(x jobhost.Trigger) jobhost.Trigger {
+	p, err := t.plans.of(x.Schedule)
+	if x.OneShot != nil || err != nil || x.State != jobhost.TriggerWaiting || x.Due.After(t.now) {
+		return x
+	}
+	x.Refused.Skipped++
+	_, _, x = skipped(x, p, t.now, "missed while paused, and the resume asked to skip")
+	return x
+}
+
+// Restore puts the definitions of the files back. See [jobhost.Scheduler].
+func (e *Engine) Restore(ctx context.Context, names []jobhost.Name) []jobhost.Result[jobhost.JobInfo] {
+	return batch(ctx, e, names, func(_ int, name jobhost.Name, out *jobhost.Result[jobhost.JobInfo]) *command {
+		e.mu.Lock()
+		def, ok := e.files[name]
+		e.mu.Unlock()
+		if !ok {
+			c := &command{jobs: []jobhost.Name{name}}
+			c.do = func(t *turn) error {
+				c.err = notFoundJob(name)
+				if t.jobs[name] != nil {
+					c.err = &jobhost.Error{
+						Code: jobhost.NotFoundDefinition, Op: "restore", Msg: fmt.Sprintf("no file defines job %q, so it cannot be restored", name),
+						Params: map[string]any{"job": name},
+					}
+				}
+				return nil
+			}
+			return c
+		}
+		fingerprint := def.Fingerprint()
+		c := e.define(def, &out.Value, func(*jobhost.Job) (jobhost.Source, string, bool) { return jobhost.SourceFile, fingerprint, true })
+		write := c.do
+		c.do = func(t *turn) error {
+			err := write(t)
+			t.tell(jobhost.Event{Topic: jobhost.TopicJobRestored, Time: t.now, Job: name, Node: t.cfg.NodeID})
+			return err
 		}
 		return c
 	})

@@ -16,11 +16,14 @@ type active struct {
 	log   *runLog
 	stop  chan struct{}           // closed when the run is asked to end
 	end   context.CancelCauseFunc // the hard end
-	cause jobhost.Code            // why it is to end, the first reason; "" while there is none
+	local bool                    // of a job that runs on every instance
+	job   jobhost.Name
+	cause jobhost.Code // why it is to end, the first reason; "" while there is none
 }
 
 var (
 	errTimedOut = &jobhost.Error{Code: jobhost.TimedOut, Op: "engine.run", Msg: "the run exceeded its time limit"}
+	errDisowned = &jobhost.Error{Code: jobhost.Unexpected, Op: "engine.run", Msg: "the run's record is not this node's any more"}
 	errCanceled = &jobhost.Error{Code: jobhost.Canceled, Op: "engine.run", Msg: "the run was cancelled"}
 )
 
@@ -28,7 +31,7 @@ var (
 func (e *Engine) dispatch(s started) {
 	r := s.run
 	ctx, end := context.WithCancelCause(context.Background())
-	a := &active{log: newRunLog(e.now), stop: make(chan struct{}), end: end}
+	a := &active{log: newRunLog(e.now), stop: make(chan struct{}), end: end, job: r.Job, local: s.job.RunOnEveryInstance}
 	e.mu.Lock()
 	e.active[r.ID] = a
 	e.mu.Unlock()
@@ -71,7 +74,7 @@ func (e *Engine) run(ctx context.Context, a *active, s started) {
 func (e *Engine) call(ctx context.Context, c jobhost.Call) (out jobhost.Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			e.log.Error("a run panicked in the host", slog.String("run", string(c.Run.ID)), slog.String("job", c.Run.Job),
+			e.log.ErrorContext(ctx, "a run panicked in the host", slog.String("run", string(c.Run.ID)), slog.String("job", c.Run.Job),
 				slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 			out = jobhost.Outcome{Code: jobhost.Unexpected, Message: fmt.Sprintf("the host panicked: %v", p)}
 		}

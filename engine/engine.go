@@ -26,16 +26,26 @@ type Engine struct {
 
 	memory
 
+	duties  duties
+	events  events
+	stopped chan struct{} // closed when the engine has stopped
+
 	mu sync.Mutex // guards what goroutines tell each other
 
-	state   State
-	looping bool // Serve turns; a command need not turn by itself
-	active  map[jobhost.RunID]*active
-	done    []*ending                          // in the order of their ends
-	cmds    []*command                         // in the order they came
-	pulse   chan struct{}                      // closed and replaced when something was queued or recorded
-	heldNow held                               // a copy for Status
-	waiters map[jobhost.RunID]chan jobhost.Run // of size one; told the recorded end of a run
+	state      State
+	looping    bool // Serve turns; a command need not turn by itself
+	active     map[jobhost.RunID]*active
+	done       []*ending                          // in the order of their ends
+	cmds       []*command                         // in the order they came
+	pulse      chan struct{}                      // closed and replaced when something was queued or recorded
+	heldNow    held                               // a copy for those who ask why
+	localNow   map[jobhost.TriggerKey]local       // the same
+	orphansNow map[jobhost.Name]bool              // jobs that no live node's files define
+	unwell     string                             // what the store said when the last turn failed
+	leadUntil  time.Time                          // until when the lease is believed, by the monotonic clock
+	files      map[jobhost.Name]jobhost.JobDef    // what the files define
+	unsynced   bool                               // files are not in the store yet
+	waiters    map[jobhost.RunID]chan jobhost.Run // of size one; told the recorded end of a run
 }
 
 // State is where an engine stands between its start and its stop (SPEC 20).
@@ -44,6 +54,7 @@ type State uint8
 // The states of an engine.
 const (
 	Created  State = iota // nothing runs yet
+	Started               // waits for the plugins of file jobs, takes requests
 	Serving               // fires triggers
 	Draining              // fires no triggers, takes requests
 	Stopping              // takes no requests, waits for its runs
@@ -52,7 +63,7 @@ const (
 
 // String returns the state's name.
 func (s State) String() string {
-	return [...]string{"Created", "Serving", "Draining", "Stopping", "Stopped"}[s]
+	return [...]string{"Created", "Started", "Serving", "Draining", "Stopping", "Stopped"}[s]
 }
 
 var _ jobhost.Scheduler = (*Engine)(nil)
@@ -80,7 +91,9 @@ func New(store jobhost.Store, runner jobhost.Runner, cfg Config) (*Engine, error
 		pulse:   make(chan struct{}),
 		active:  map[jobhost.RunID]*active{},
 		waiters: map[jobhost.RunID]chan jobhost.Run{},
+		stopped: make(chan struct{}),
 	}
+	e.events.log = cfg.Log
 	e.chain = runner.Run
 	for _, m := range slices.Backward(cfg.Middleware) {
 		e.chain = m(e.chain)
@@ -164,14 +177,7 @@ func (e *Engine) turnAlone(ctx context.Context) {
 	}
 }
 
-// send queues one command and waits for its answer. The end of ctx ends the waiting only.
-func (e *Engine) send(ctx context.Context, c *command) error {
-	if err := e.queue(ctx, c); err != nil {
-		return err
-	}
-	return c.wait(ctx)
-}
-
+// wait waits for the answer. The end of ctx ends the waiting only.
 func (c *command) wait(ctx context.Context) error {
 	select {
 	case err := <-c.done:

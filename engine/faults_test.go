@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -162,6 +163,7 @@ func TestTurnsThatFail(t *testing.T) {
 	eachStore(t, "S-105 a full store claims nothing and loses nothing", func(w *world) {
 		s := &faulty{Store: w.store}
 		w.store = s
+		w.cfg.NodeTimeout = 240 * hour
 		w.define(job("j", "cron 0 * * * *"))
 		stop := w.serve()
 		s.set(func(jobhost.Tx) error {
@@ -200,8 +202,8 @@ func TestTurnsThatFail(t *testing.T) {
 	eachStore(t, "an idle engine only reads", func(w *world) {
 		s := &faulty{Store: w.store}
 		w.store = s
-		w.cfg.HousekeepingInterval = 24 * hour
-		w.not["q"] = ""
+		w.cfg.HousekeepingInterval, w.cfg.NodeTimeout = 24*hour, 240*hour
+		w.not["q"] = readyPlugin
 		d := job("held", "cron 0 * * * *")
 		d.Plugin = "q"
 		w.define(job("j", "cron 0 9 * * *"), d)
@@ -263,7 +265,7 @@ func TestLogsAndOutputs(t *testing.T) {
 		w.define(jobhost.NewJob("j", "p"))
 		w.does("j", func(_ context.Context, c jobhost.Call) jobhost.Outcome {
 			for i := range 5 {
-				c.Sink.Log(0, fmt.Sprint(i))
+				c.Sink.Log(0, strconv.Itoa(i))
 				time.Sleep(3 * second)
 			}
 			return jobhost.Outcome{}
@@ -318,7 +320,7 @@ func TestLogsAndOutputs(t *testing.T) {
 
 func TestHistory(t *testing.T) {
 	eachStore(t, "S-185 FR-43 ended runs go by age and by count", func(w *world) {
-		w.cfg.PollInterval = minute
+		w.cfg.PollInterval, w.cfg.NodeTimeout = minute, 24*hour
 		few := jobhost.NewJob("few", "p", jobhost.NewTrigger("t", "cron * * * * *"))
 		few.HistoryLimit = 100
 		all := jobhost.NewJob("all", "p", jobhost.NewTrigger("t", "cron 0 0 * * *"))
@@ -342,6 +344,9 @@ func TestHistory(t *testing.T) {
 func TestFileDefinitions(t *testing.T) {
 	apply := func(w *world, defs ...jobhost.JobDef) {
 		w.Helper()
+		if w.eng().State() == Created {
+			w.eng().set(Serving)
+		}
 		if err := w.eng().Apply(w.Context(), defs); err != nil {
 			w.Fatal(err)
 		}

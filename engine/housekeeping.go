@@ -50,20 +50,16 @@ func (e *Engine) lose(ctx context.Context, node string, keep map[jobhost.RunID]b
 	}
 	now := e.now()
 	for batch := range slices.Chunk(orphans, mostCompletions) {
-		t := &turn{cfg: &e.cfg, plans: e.plans, now: now}
+		t := &turn{cfg: &e.cfg, plans: e.plans, now: now, heard: e.events.wanted()}
 		err := e.store.Update(ctx, func(tx jobhost.Tx) error {
-			done := make([]*ending, len(batch))
-			for i, r := range batch {
-				r.State, r.EndedAt = jobhost.RunLost, now
-				done[i] = &ending{run: r, awaited: r.Kind == jobhost.KindSchedule}
-			}
-			return t.run(tx, done, nil, 0)
+			return t.run(tx, loseAll(batch, now), nil, 0)
 		})
 		if err != nil {
 			return err
 		}
+		e.events.publish(t.events)
 		for _, r := range batch {
-			e.log.Warn("a run was lost", slog.String("job", r.Job), slog.String("run", string(r.ID)), slog.String("node", r.Node))
+			e.log.WarnContext(ctx, "a run was lost", slog.String("job", r.Job), slog.String("run", string(r.ID)), slog.String("node", r.Node))
 		}
 	}
 	return nil
@@ -87,6 +83,13 @@ func (e *Engine) housekeep(ctx context.Context, now time.Time) (again bool, err 
 	if !e.cleaning.due {
 		if err := e.lose(ctx, e.cfg.NodeID, e.inHand()); err != nil {
 			return false, err
+		}
+		if err := e.watchNodes(ctx, now); err != nil {
+			return false, err
+		}
+		if e.store.Shared() && !e.IsLeader() { // the leader cleans a shared history
+			e.cleaned = now
+			return false, nil
 		}
 		if err := e.beginCleaning(ctx); err != nil {
 			return false, err

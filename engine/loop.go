@@ -5,8 +5,10 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
+	"sync"
 	"time"
 
 	"github.com/jobhost/jobhost"
@@ -24,29 +26,66 @@ type memory struct {
 	plugins    plugins   // as of listed
 	listed     time.Time // zero: never
 	reconciled bool
+	doubtful   []move          // of local triggers, decided by turns whose outcome is unknown
 	unsure     []jobhost.RunID // may have been started by turns whose outcome is unknown
 	most       int             // completions per turn while turns fail; 0: they do not
 	full       bool            // the store was full: nothing is claimed until a turn without claims went through
 	flushed    time.Time       // when logs of runs in progress were last stored
 	logs       []logChunks     // taken from them and not stored yet
 	cleaned    time.Time
+	locals     locals
+	orphaned   map[jobhost.Name]bool // jobs that no live node's files define
+	last       time.Time             // of the last turn, to see a clock that goes back
+	intervals  bool                  // the dues of intervals were checked since the clock last went back
 	cleaning   cleaning
 }
 
-// Serve fires triggers until ctx ends and then stops: it drains for DrainDelay, refuses requests, waits up to
-// ShutdownTimeout for the runs in progress, cancels the rest and waits until their ends are recorded. It returns nil after
-// an orderly stop and otherwise the store's error. An engine serves once.
+// Serve waits until the plugins of the file jobs are ready, fires triggers until ctx ends, and then stops: it drains for
+// DrainDelay, refuses requests, waits up to ShutdownTimeout for the runs in progress, cancels the rest and waits until their
+// ends are recorded. It returns nil after an orderly stop, the error of a file job that cannot run here, or the store's
+// error. An engine serves once.
 func (e *Engine) Serve(ctx context.Context) error {
 	e.mu.Lock()
 	if e.looping || e.state >= Stopping {
 		e.mu.Unlock()
 		return errStopped
 	}
-	e.state, e.looping = Serving, true
+	e.state, e.looping = Started, true
 	e.mu.Unlock()
 	work := context.WithoutCancel(ctx)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	e.doDuties(work)
+	over := make(chan struct{})
+	var attending sync.WaitGroup
+	attending.Go(func() { e.attend(work, over) })
+	for _, s := range e.cfg.Sinks {
+		l := e.events.listen()
+		e.events.sinks.Go(func() { e.events.feed(s, l, e.stopped) })
+	}
+	err := e.serve(ctx, work, timer)
+	err = errors.Join(err, e.stop(work, timer))
+	close(over)
+	attending.Wait()
+	err = errors.Join(err, e.leave(work))
+	e.end()
+	return err
+}
+
+// serve is Serve from Started to the end of ctx.
+func (e *Engine) serve(ctx, work context.Context, timer *time.Timer) error {
+	ready, problem := make(chan struct{}), error(nil)
+	go func() {
+		defer close(ready)
+		problem = e.awaitPlugins(ctx)
+	}()
+	e.loop(work, ready, timer)
+	if problem != nil || ctx.Err() != nil {
+		return problem
+	}
+	if err := e.enterService(ctx, work); err != nil {
+		return err
+	}
 	e.loop(work, ctx.Done(), timer)
 	if e.cfg.DrainDelay > 0 {
 		e.set(Draining)
@@ -54,16 +93,83 @@ func (e *Engine) Serve(ctx context.Context) error {
 		defer time.AfterFunc(e.cfg.DrainDelay, func() { close(over) }).Stop()
 		e.loop(work, over, timer)
 	}
-	return e.stop(work, timer)
+	return nil
 }
 
-// Drain stops the firing of triggers; requests are still taken and runs in progress go on.
-func (e *Engine) Drain() {
+// awaitPlugins waits until every plugin that a file job needs is ready. One that cannot be is an error.
+func (e *Engine) awaitPlugins(ctx context.Context) error {
+	const look = 20 * time.Millisecond
+	for {
+		list, err := e.runner.Plugins(ctx)
+		if err != nil {
+			return err
+		}
+		problems := map[jobhost.Name]string{} // of those that are not ready; "": it is being compiled
+		for _, p := range list {
+			if !p.Ready {
+				problems[p.Key] = p.Problem
+			}
+		}
+		waiting := false
+		for _, def := range e.fileDefs() {
+			problem, notReady := problems[def.Plugin]
+			if problem != "" {
+				return &jobhost.Error{
+					Code: jobhost.NotFoundPlugin, Op: "engine.serve",
+					Msg: fmt.Sprintf("job %q cannot run: plugin %q is not ready: %s", def.Name, def.Plugin, problem),
+				}
+			}
+			waiting = waiting || notReady
+		}
+		if !waiting {
+			return nil
+		}
+		select {
+		case <-time.After(look):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// enterService makes the engine Serving and brings the files' definitions into the store. A store that does not answer is
+// asked again until ctx ends.
+func (e *Engine) enterService(ctx, work context.Context) error {
+	e.mu.Lock()
+	if e.state != Started { // somebody asked to drain
+		e.mu.Unlock()
+		return nil
+	}
+	e.state, e.looping = Serving, false
+	e.mu.Unlock()
+	defer func() {
+		e.mu.Lock()
+		e.looping = true
+		e.mu.Unlock()
+	}()
+	for {
+		err := e.synchronise(work)
+		if code := jobhost.CodeOf(err); code != jobhost.StoreUnreachable && code != jobhost.StoreFull {
+			e.doDuties(work) // the lease, before the first claim
+			return err
+		}
+		e.log.ErrorContext(ctx, "the files' definitions cannot be stored", slog.Any("err", err))
+		select {
+		case <-time.After(e.cfg.PollInterval):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// drain stops the firing of triggers; requests are still taken and runs in progress go on.
+func (e *Engine) drain() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.state == Serving {
+	if e.state == Started || e.state == Serving {
 		e.state = Draining
 	}
+	e.nudge()
 }
 
 func (e *Engine) set(s State) {
@@ -86,7 +192,7 @@ func (e *Engine) loop(ctx context.Context, over <-chan struct{}, timer *time.Tim
 		}
 		wait, wake := e.cfg.PollInterval, e.wake
 		if err != nil {
-			e.log.Error("a turn failed", slog.Any("err", err))
+			e.log.ErrorContext(ctx, "a turn failed", slog.Any("err", err))
 			wake = nil // a store that fails is not asked more often because runs end
 		} else {
 			wait = e.sleep(ctx)
@@ -120,9 +226,12 @@ func (e *Engine) sleep(ctx context.Context) time.Duration {
 
 func (e *Engine) nextReady(ctx context.Context) (next time.Time, err error) {
 	err = e.store.View(ctx, func(tx jobhost.Tx) (err error) {
-		next, err = tx.NextReady(e.held.query(time.Time{}, 0))
+		next, err = tx.NextReady(e.held.query(time.Time{}, 0, e.orphaned, e.oneShotsOnly()))
 		return err
 	})
+	if local := e.locals.next(); !local.IsZero() && (next.IsZero() || local.Before(next)) {
+		next = local
+	}
 	return next, err
 }
 
@@ -136,6 +245,12 @@ func (e *Engine) turn(ctx context.Context, claim bool) (runs []started, again bo
 	}
 	now := e.now()
 	e.refresh(ctx, now)
+	if err := e.locals.refresh(ctx, e, now); err != nil {
+		return nil, false, err
+	}
+	if err := e.mendIntervals(ctx, now); err != nil {
+		return nil, false, err
+	}
 	done, cmds, slots := e.take(claim)
 	e.takeLogs(now)
 	if len(done) == 0 && len(cmds) == 0 && len(e.logs) == 0 {
@@ -160,20 +275,31 @@ func (e *Engine) turn(ctx context.Context, claim bool) (runs []started, again bo
 			return nil, again, err
 		}
 	}
-	t := &turn{cfg: &e.cfg, plans: e.plans, now: now, ids: drawIDs(now, slots), held: e.held, plugins: e.plugins, logs: e.logs}
+	t := &turn{
+		cfg: &e.cfg, plans: e.plans, now: now, ids: drawIDs(now, slots), held: e.held, plugins: e.plugins, logs: e.logs,
+		locals: &e.locals, inHand: e.localRuns(), orphaned: e.orphaned, oneShots: e.oneShotsOnly(), heard: e.events.wanted(),
+	}
 	err = e.store.Update(ctx, func(tx jobhost.Tx) error { return t.run(tx, done, cmds, slots) })
 	if err != nil {
-		again, err := e.failed(err, t, done, cmds)
+		again, err := e.failed(ctx, err, t, done, cmds)
 		return nil, again, err
 	}
 	e.held, e.logs = t.newHeld, nil
+	e.locals.apply(t.moves)
+	if t.reread {
+		e.locals.read = time.Time{}
+		if err := e.locals.refresh(ctx, e, now); err != nil {
+			e.log.ErrorContext(ctx, "local jobs cannot be read", slog.Any("err", err)) // the next turn tries again
+		}
+	}
 	e.recorded(done, cmds, t)
 	t.report(e.log)
+	e.events.publish(t.events)
 	for _, s := range t.started {
-		e.dispatch(s)
+		e.dispatch(s) //nolint:contextcheck // a run outlives the turn and its caller
 	}
 	if _, err := e.housekeep(ctx, now); err != nil {
-		e.log.Error("housekeeping failed", slog.Any("err", err))
+		e.log.ErrorContext(ctx, "housekeeping failed", slog.Any("err", err))
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -195,7 +321,7 @@ func (e *Engine) refresh(ctx context.Context, now time.Time) {
 	}
 	list, err := e.runner.Plugins(ctx)
 	if err != nil {
-		e.log.Error("plugins cannot be listed", slog.Any("err", err))
+		e.log.ErrorContext(ctx, "plugins cannot be listed", slog.Any("err", err))
 		return
 	}
 	if ps := listPlugins(list); !maps.Equal(ps, e.plugins) {
@@ -276,7 +402,7 @@ func (e *Engine) recorded(done []*ending, cmds []*command, t *turn) {
 	if len(e.done) == 0 {
 		e.most = 0
 	}
-	e.heldNow = t.newHeld
+	e.heldNow, e.localNow, e.unwell = t.newHeld, e.locals.copy(), ""
 	e.signal()
 	e.mu.Unlock()
 	for _, c := range cmds {
@@ -287,13 +413,17 @@ func (e *Engine) recorded(done []*ending, cmds []*command, t *turn) {
 // failed sorts out a turn that was not confirmed. The runs it may have started are read back before the next one. It reports whether a smaller
 // turn should follow at once: when a record, not the store, is to blame, completions are halved until the one that cannot
 // be stored stands alone, which is then stored without its output.
-func (e *Engine) failed(err error, t *turn, done []*ending, cmds []*command) (again bool, _ error) {
+func (e *Engine) failed(ctx context.Context, err error, t *turn, done []*ending, cmds []*command) (again bool, _ error) {
 	for _, s := range t.started {
 		e.unsure = append(e.unsure, s.run.ID)
 	}
 	for _, c := range cmds {
 		c.done <- unconfirmed(err)
 	}
+	e.mu.Lock()
+	e.unwell = err.Error()
+	e.mu.Unlock()
+	e.doubtful = append(e.doubtful, t.moves...)
 	e.full = jobhost.CodeOf(err) == jobhost.StoreFull
 	if e.full || jobhost.CodeOf(err) == jobhost.StoreUnreachable || len(done) == 0 {
 		return false, err
@@ -305,7 +435,7 @@ func (e *Engine) failed(err error, t *turn, done []*ending, cmds []*command) (ag
 		e.most = (len(done) + 1) / 2
 	case !done[0].degraded:
 		done[0].degraded = true
-		e.log.Error("an outcome cannot be stored; it is recorded without output and log",
+		e.log.ErrorContext(ctx, "an outcome cannot be stored; it is recorded without output and log",
 			slog.String("run", string(done[0].run.ID)), slog.Any("err", err))
 	default: // not even so: let the others pass, then wait
 		e.mu.Lock()
@@ -351,9 +481,52 @@ func (e *Engine) readBack(ctx context.Context) error {
 	}
 	e.unsure = nil
 	for _, s := range found {
-		e.dispatch(s)
+		e.dispatch(s) //nolint:contextcheck // a run outlives the turn and its caller
 	}
+	e.locals.settle(e.doubtful, found)
+	e.doubtful = nil
 	return nil
+}
+
+// oneShotsOnly reports whether this node may claim nothing but one-shots: its store is private and another node leads.
+func (e *Engine) oneShotsOnly() bool { return !e.store.Shared() && !e.IsLeader() }
+
+// localRuns counts the runs in progress of local jobs on this node.
+func (e *Engine) localRuns() map[jobhost.Name]int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var out map[jobhost.Name]int
+	for _, a := range e.active {
+		if a.local {
+			if out == nil {
+				out = map[jobhost.Name]int{}
+			}
+			out[a.job]++
+		}
+	}
+	return out
+}
+
+// mendIntervals sees to it that an interval's due is never later than now, or the start of its window, and the interval:
+// a clock that was set back does not silence it (SPEC 12). It looks once at the start and whenever the clock went back.
+func (e *Engine) mendIntervals(ctx context.Context, now time.Time) error {
+	if now.Before(e.last) {
+		e.log.WarnContext(ctx, "the clock went back", slog.Time("now", now))
+		e.intervals = false
+	}
+	e.last = now
+	if e.intervals {
+		return nil
+	}
+	err := e.eachTrigger(ctx, func(t jobhost.Trigger, p *plan) (jobhost.Trigger, bool) {
+		latest := later(now, p.Start).Add(p.Interval)
+		if p.Kind != jobhost.Every || t.State != jobhost.TriggerWaiting || !t.Due.After(latest) {
+			return t, false
+		}
+		return wait(t, p.next(now)), true
+	})
+	e.intervals = err == nil
+	return err
 }
 
 // holds reports whether a run is in progress here, or its end is about to be recorded.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jobhost/jobhost"
+	"github.com/jobhost/jobhost/calendar"
 	"github.com/jobhost/jobhost/cron"
 )
 
@@ -19,12 +20,12 @@ const precision = time.Microsecond
 // immutable and all its answers are functions of their arguments.
 type plan struct {
 	jobhost.Schedule
-	cron *cron.Schedule // of a cron schedule
-	cal  Calendar       // nil: nothing is excluded
+	cron *cron.Schedule    // of a cron schedule
+	cal  calendar.Calendar // nil: nothing is excluded
 }
 
 // newPlan compiles a schedule text. The error says what is wrong with the text, or names a calendar that is not there.
-func newPlan(text string, calendars map[jobhost.Name]Calendar) (*plan, error) {
+func newPlan(text string, calendars calendar.Set) (*plan, error) {
 	s, err := jobhost.ParseSchedule(text)
 	if err != nil {
 		return nil, err
@@ -112,6 +113,14 @@ func (p *plan) inWindow(at time.Time) bool {
 
 func (p *plan) excludes(at time.Time) bool { return p.cal != nil && p.cal.IsExcluded(at) }
 
+// whyExcluded names what excludes an instant: the calendar, and of a composite one the member.
+func (p *plan) whyExcluded(at time.Time) string {
+	if member := calendar.Why(p.cal, at); member != "" && member != p.Calendar {
+		return fmt.Sprintf("calendar %q excludes it: %s", p.Calendar, member)
+	}
+	return fmt.Sprintf("calendar %q excludes it", p.Calendar)
+}
+
 // slots lists the next n firings after an instant, and between them what a calendar excludes, with the reason. A run is
 // taken to need no time.
 func (p *plan) slots(after time.Time, n int) []jobhost.Slot {
@@ -125,7 +134,7 @@ func (p *plan) slots(after time.Time, n int) []jobhost.Slot {
 		after = at
 		if p.excludes(at) {
 			if excluded++; excluded <= n {
-				out = append(out, jobhost.Slot{At: at, Skipped: fmt.Sprintf("calendar %q excludes it", p.Calendar)})
+				out = append(out, jobhost.Slot{At: at, Skipped: p.whyExcluded(at)})
 			}
 			continue
 		}
@@ -137,7 +146,7 @@ func (p *plan) slots(after time.Time, n int) []jobhost.Slot {
 
 // plans keeps compiled plans by their text. It is safe for concurrent use.
 type plans struct {
-	calendars map[jobhost.Name]Calendar
+	calendars calendar.Set
 
 	mu     sync.Mutex
 	byText map[string]*plan
@@ -161,5 +170,3 @@ func (c *plans) of(text string) (*plan, error) {
 	c.byText[text] = p
 	return p, nil
 }
-
-type Calendar interface{ IsExcluded(at time.Time) bool }

@@ -120,18 +120,22 @@ func (e *Engine) status(tx jobhost.Tx, name jobhost.Name, now time.Time) (jobhos
 	if err != nil {
 		return jobhost.JobStatus{}, false, err
 	}
+	e.mu.Lock()
+	orphaned := e.orphansNow[name]
+	e.mu.Unlock()
 	s := jobhost.JobStatus{
-		Name: job.Name, Plugin: job.Plugin, Source: job.Source, Description: job.Description, Paused: job.Paused,
+		Name: job.Name, Plugin: job.Plugin, Source: job.Source, Local: job.RunOnEveryInstance, Orphaned: orphaned, Description: job.Description, Paused: job.Paused,
 		PauseReason: job.PauseReason, IsRunning: len(job.Open) > 0, Triggers: []jobhost.TriggerStatus{},
 	}
 	for _, t := range ts {
 		if t.OneShot != nil {
 			continue
 		}
+		t = e.localView(job.Job, t)
 		if !t.Due.IsZero() && (s.NextRun.IsZero() || t.Due.Before(s.NextRun)) {
 			s.NextRun = t.Due
 		}
-		s.Triggers = append(s.Triggers, e.triggerStatus(job.Job, t, now))
+		s.Triggers = append(s.Triggers, e.triggerStatus(job, t, now))
 	}
 	// The run that ended last is among the newest few: runs of one job overlap little.
 	const few = 16
@@ -146,38 +150,18 @@ func (e *Engine) status(tx jobhost.Tx, name jobhost.Name, now time.Time) (jobhos
 	return s, true, err
 }
 
-func (e *Engine) triggerStatus(job jobhost.Job, t jobhost.Trigger, now time.Time) jobhost.TriggerStatus {
+func (e *Engine) triggerStatus(job jobhost.JobState, t jobhost.Trigger, now time.Time) jobhost.TriggerStatus {
 	s := jobhost.TriggerStatus{
-		Name: t.Key.Trigger, Schedule: t.Schedule, State: t.State.String(), NextFireAt: t.Due, LastFiredAt: t.LastFired,
+		Name: t.Key.Trigger, Schedule: t.Schedule, State: reported(job.Job, t), NextFireAt: t.Due, LastFiredAt: t.LastFired,
 		FiredCount: t.FiredCount, Priority: t.Priority, Misfire: t.Misfire,
-	}
-	if (job.Paused || t.Paused) && (t.State == jobhost.TriggerWaiting || t.State == jobhost.TriggerBlocked) {
-		s.State = "Paused"
 	}
 	if t.Refused != (jobhost.Refusals{}) {
 		s.Refused = &t.Refused
 	}
-	if s.State == jobhost.TriggerWaiting.String() && !t.Due.IsZero() && t.Due.Before(now) {
-		s.Why = e.why(t.Key)
+	if !t.Due.IsZero() && t.Due.Before(now) {
+		s.Why = e.explain(job, t, now)
 	}
 	return s
-}
-
-// why says why a due trigger has not started.
-func (e *Engine) why(k jobhost.TriggerKey) string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	switch {
-	case e.state != Serving:
-		return "the scheduler is not serving: " + e.state.String()
-	case e.heldNow.jobs[k.Job] != "":
-		return e.heldNow.jobs[k.Job]
-	case e.heldNow.triggers[k] != "":
-		return e.heldNow.triggers[k]
-	case len(e.active) >= e.cfg.MaxConcurrentRuns:
-		return fmt.Sprintf("no free slot: %d runs are in progress, max_concurrent_runs is %d", len(e.active), e.cfg.MaxConcurrentRuns)
-	}
-	return "it is about to start"
 }
 
 // Next lists coming slots. See [jobhost.Scheduler].

@@ -133,7 +133,7 @@ func (e *Engine) enqueue(req jobhost.EnqueueRequest, id jobhost.RunID, now time.
 			return nil
 		}
 		if _, c.err = mergeRequest(job.Job, req.Data); c.err != nil {
-			return nil
+			return nil //nolint:nilerr // the caller's mistake, not the store's
 		}
 		*got = id
 		if key := req.IdempotencyKey; key != "" {
@@ -158,6 +158,10 @@ func (e *Engine) enqueue(req jobhost.EnqueueRequest, id jobhost.RunID, now time.
 			r.Priority = *req.Priority
 		}
 		one := oneShot(jobhost.ManualPrefix, r, due, jobhost.OneShot{Kind: jobhost.KindManual, RunID: id, Attempt: 1, Data: req.Data})
+		if job.RunOnEveryInstance { // it waits in this process
+			t.addLocal(job.Job, one)
+			return nil
+		}
 		return t.tx.PutTriggers(ready(one, job.Job))
 	}
 	return c
@@ -218,6 +222,10 @@ func (e *Engine) cancelElsewhere(id jobhost.RunID) *command {
 		if err != nil {
 			return err
 		}
+		if x, ok := t.locals.pending(id); ok {
+			t.moves = append(t.moves, move{key: x.trigger.Key})
+			return t.cancelPending(x.trigger)
+		}
 		if len(pending) == 0 {
 			c.err = notFoundRun(id, "does not exist")
 			return nil
@@ -257,6 +265,12 @@ func (e *Engine) PollOnce(ctx context.Context) error {
 	}
 	claim := e.state == Serving
 	e.mu.Unlock()
+	e.doDuties(ctx)
+	if claim {
+		if err := e.synchronise(ctx); err != nil {
+			return err
+		}
+	}
 	mine, _, err := e.turn(ctx, claim)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -74,7 +75,7 @@ func (l *runLog) close() [][]byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.over = true
-	entries := append(l.head[l.saved:len(l.head):len(l.head)], l.withGap()...)
+	entries := slices.Concat(l.head[l.saved:], l.withGap())
 	l.saved = len(l.head)
 	return encodeLog(entries)
 }

@@ -3,12 +3,14 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/jobhost/jobhost"
 )
 
@@ -289,7 +291,7 @@ func TestFirings(t *testing.T) {
 		w.startManual("j")
 		_, err := jobhost.One(w.eng().Trigger(w.Context(), []jobhost.TriggerRequest{{Job: "j"}}))
 		is(w, "code", jobhost.CodeOf(err), jobhost.JobRunning)
-		if e, ok := err.(*jobhost.Error); !ok || e.Params["run"] != string(w.only("j").ID) {
+		if e, ok := errors.AsType[*jobhost.Error](err); !ok || e.Params["run"] != string(w.only("j").ID) {
 			w.Errorf("the error does not name the run: %v", err)
 		}
 		w.only("j")

@@ -44,7 +44,7 @@ func (e *Engine) stop(ctx context.Context, timer *time.Timer) error {
 		}
 		wait, wake := e.cfg.PollInterval, e.wake
 		if err != nil {
-			e.log.Error("a turn failed", slog.Any("err", err))
+			e.log.ErrorContext(ctx, "a turn failed", slog.Any("err", err))
 			wake = nil
 		}
 		if !asked {
@@ -56,7 +56,6 @@ func (e *Engine) stop(ctx context.Context, timer *time.Timer) error {
 		case <-wake:
 		}
 	}
-	e.end()
 	return err
 }
 
@@ -81,6 +80,8 @@ func (e *Engine) end() {
 	e.cmds = nil
 	e.mu.Unlock()
 	e.runs.Wait()
+	close(e.stopped)
+	e.events.sinks.Wait()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for id, w := range e.waiters {

@@ -87,7 +87,7 @@ func TestStoreRules(t *testing.T) {
 
 	eachStore(t, "S-82 a plugin that is not ready keeps its triggers and nobody else's", func(w *world) {
 		w.cfg.AcquireBatchSize = 2
-		w.not["slow"] = ""
+		w.not["slow"] = readyPlugin
 		var defs []jobhost.JobDef
 		for i := range 5 {
 			d := job(fmt.Sprintf("a%d", i), "cron 0 * * * *")
@@ -103,12 +103,11 @@ func TestStoreRules(t *testing.T) {
 			w.waits(d.Name, time.Hour)
 			is(w, "runs", len(w.runs(d.Name)), 0)
 		}
-		why := w.eng().Status(w.Context(), []jobhost.Name{"a0"})[0].Value.Triggers[0].Why
 		time.Sleep(time.Millisecond)
-		why = w.eng().Status(w.Context(), []jobhost.Name{"a0"})[0].Value.Triggers[0].Why
+		why := w.eng().Status(w.Context(), []jobhost.Name{"a0"})[0].Value.Triggers[0].Why
 		is(w, "why", why, "plugin slow is not ready: it is being compiled")
 		w.mu.Lock()
-		w.not["slow"] = ""
+		w.not["slow"] = readyPlugin
 		w.mu.Unlock()
 		time.Sleep(w.cfg.PollInterval)
 		for range 3 {

@@ -41,24 +41,33 @@ type started struct {
 // A turn is one transaction of the loop. The fields above the line are given to it; those below are made from scratch
 // each time the store executes it.
 type turn struct {
-	cfg     *Config
-	plans   *plans
-	now     time.Time
-	ids     []jobhost.RunID // drawn for the runs it may start
-	held    held            // what is known not to be startable here
-	plugins plugins         // what can run here
-	logs    []logChunks     // of runs in progress
+	cfg      *Config
+	plans    *plans
+	now      time.Time
+	ids      []jobhost.RunID // drawn for the runs it may start
+	held     held            // what is known not to be startable here
+	plugins  plugins         // what can run here
+	logs     []logChunks     // of runs in progress
+	locals   *locals
+	inHand   map[jobhost.Name]int // runs in progress of local jobs
+	orphaned map[jobhost.Name]bool
+	oneShots bool // only one-shots may be claimed
+	heard    bool // somebody listens to events
 
-	tx      jobhost.Tx
-	jobs    map[jobhost.Name]*jobhost.JobState
-	started []started
-	drawn   int
-	slots   int
-	freed   []jobhost.Name // jobs whose last blocking run ended
-	runs    []jobhost.Run  // to be written by the next flush
-	moved   []jobhost.Trigger
-	newHeld held
-	fired   []jobhost.Trigger // triggers with a new due, for the log
+	tx        jobhost.Tx
+	jobs      map[jobhost.Name]*jobhost.JobState
+	started   []started
+	drawn     int
+	slots     int
+	freed     []jobhost.Name // jobs whose last blocking run ended
+	runs      []jobhost.Run  // to be written by the next flush
+	moved     []jobhost.Trigger
+	newHeld   held
+	fired     []jobhost.Trigger // triggers with a new due, for the log
+	events    []jobhost.Event
+	moves     []move // of local triggers
+	localOpen map[jobhost.Name]int
+	reread    bool // the local trigger set has changed
 }
 
 // held is what cannot start on this node although it is due, with the reason: jobs whose plugin is not ready, triggers
@@ -71,10 +80,11 @@ type held struct {
 
 func (h held) clone() held { return held{maps.Clone(h.jobs), maps.Clone(h.triggers)} }
 
-func (h held) query(now time.Time, limit int) jobhost.DueQuery {
-	q := jobhost.DueQuery{Now: now, Limit: limit}
+func (h held) query(now time.Time, limit int, orphaned map[jobhost.Name]bool, oneShots bool) jobhost.DueQuery {
+	q := jobhost.DueQuery{Now: now, Limit: limit, OneShots: oneShots, NotJobs: orphaned}
 	if len(h.jobs) > 0 {
-		q.NotJobs = map[jobhost.Name]bool{}
+		q.NotJobs = make(map[jobhost.Name]bool, len(h.jobs)+len(orphaned))
+		maps.Copy(q.NotJobs, orphaned)
 		for n := range h.jobs {
 			q.NotJobs[n] = true
 		}
@@ -94,6 +104,7 @@ func (t *turn) run(tx jobhost.Tx, done []*ending, cmds []*command, slots int) er
 	t.tx, t.jobs, t.slots = tx, map[jobhost.Name]*jobhost.JobState{}, slots
 	t.started, t.drawn, t.freed, t.fired = t.started[:0], 0, t.freed[:0], t.fired[:0]
 	t.newHeld, t.runs, t.moved = t.held.clone(), t.runs[:0], t.moved[:0]
+	t.events, t.moves, t.localOpen, t.reread = t.events[:0], t.moves[:0], maps.Clone(t.inHand), false
 	var names []jobhost.Name
 	for _, d := range done {
 		names = append(names, d.run.Job)
@@ -125,6 +136,11 @@ func (t *turn) run(tx jobhost.Tx, done []*ending, cmds []*command, slots int) er
 	}
 	if err := t.free(); err != nil {
 		return err
+	}
+	if t.locals != nil {
+		if err := t.claimLocal(); err != nil {
+			return err
+		}
 	}
 	return t.claim()
 }
@@ -190,6 +206,9 @@ func (t *turn) finish(done []*ending) error {
 		if err := t.keep(d); err != nil {
 			return err
 		}
+		if t.heard {
+			t.tell(runEvent(endTopics[end.State], end))
+		}
 		runs = append(runs, end)
 		triggers = append(triggers, t.follow(end, d.permanent, byRun)...)
 	}
@@ -246,7 +265,16 @@ func (t *turn) follow(r jobhost.Run, permanent bool, byRun map[jobhost.RunID]job
 		one, ok = recovery(job.Job, r)
 	}
 	if ok {
-		out = append(out, ready(one, job.Job))
+		t.tell(followEvent(r, one))
+		if job.RunOnEveryInstance { // it waits in this process, and goes with it
+			t.addLocal(job.Job, one)
+		} else {
+			out = append(out, ready(one, job.Job))
+		}
+	}
+	if job.RunOnEveryInstance && t.locals != nil {
+		t.endLocal(r)
+		return out
 	}
 	job.Open = slices.DeleteFunc(job.Open, func(id jobhost.RunID) bool { return id == r.ID })
 	if len(job.Open) == 0 && job.Blocked {
@@ -312,7 +340,7 @@ func (t *turn) freeJob(name jobhost.Name) error {
 // claim settles due triggers while there are slots.
 func (t *turn) claim() error {
 	for t.slots > 0 {
-		due, err := t.tx.Due(t.newHeld.query(t.now, t.slots))
+		due, err := t.tx.Due(t.newHeld.query(t.now, t.slots, t.orphaned, t.oneShots))
 		if err != nil || len(due) == 0 {
 			return err
 		}
@@ -387,7 +415,13 @@ func (t *turn) hold(k jobhost.TriggerKey, why string) string {
 	return why
 }
 
-func (t *turn) busy(job *jobhost.JobState) bool { return !job.AllowConcurrent && len(job.Open) > 0 }
+// busy reports whether a run of an exclusive job is in progress: of a local job on this instance, else anywhere.
+func (t *turn) busy(job *jobhost.JobState) bool {
+	if job.RunOnEveryInstance {
+		return !job.AllowConcurrent && t.localOpen[job.Name] > 0
+	}
+	return !job.AllowConcurrent && len(job.Open) > 0
+}
 
 // settle decides one due or freed trigger, whose job is locked, and leaves what follows for the next flush.
 func (t *turn) settle(d jobhost.Trigger) error {
@@ -455,6 +489,15 @@ func (t *turn) fire(job *jobhost.JobState, d, next jobhost.Trigger, at time.Time
 // begin puts a run on record with the next flush, and has it dispatched after the commit.
 func (t *turn) begin(job *jobhost.JobState, r jobhost.Run, awaited bool) {
 	job.Open = append(job.Open, r.ID)
+	if job.RunOnEveryInstance {
+		if t.localOpen == nil {
+			t.localOpen = map[jobhost.Name]int{}
+		}
+		t.localOpen[job.Name]++
+	}
+	if t.heard {
+		t.tell(runEvent(jobhost.TopicRunStarted, r))
+	}
 	t.runs = append(t.runs, r)
 	t.started = append(t.started, started{r, job.Job, awaited})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -38,8 +39,10 @@ type world struct {
 	mu    sync.Mutex
 	jobs  map[jobhost.Name]jobhost.RunFunc
 	calls []jobhost.Call
-	not   map[jobhost.Name]string // plugins that are not ready
+	not   map[jobhost.Name]string // further plugins: readyPlugin, or why they are not ready
 }
+
+const readyPlugin = "ready"
 
 // stores are the embedded stores that every rule is shown on.
 var stores = []struct {
@@ -48,6 +51,7 @@ var stores = []struct {
 }{
 	{"memory", func(*testing.T) (jobhost.Store, func() jobhost.Store) { return memstore.New(memstore.Config{}), nil }},
 	{"bolt", func(t *testing.T) (jobhost.Store, func() jobhost.Store) {
+		t.Helper()
 		file := filepath.Join(t.TempDir(), "jobhost.db")
 		open := func() jobhost.Store {
 			s, err := boltstore.Open(file, boltstore.Config{})
@@ -64,6 +68,9 @@ var stores = []struct {
 func eachStore(t *testing.T, name string, story func(w *world)) {
 	t.Helper()
 	for _, s := range stores {
+		if only := os.Getenv("JOBHOST_STORES"); only != "" && only != s.name {
+			continue // the mutants are quick this way
+		}
 		t.Run(s.name+"/"+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store, reopen := s.open(t)
@@ -153,7 +160,11 @@ func (w *world) Plugins(context.Context) ([]jobhost.Plugin, error) {
 	defer w.mu.Unlock()
 	ps := []jobhost.Plugin{{Key: "p", Ready: true}}
 	for k, why := range w.not {
-		ps = append(ps, jobhost.Plugin{Key: k, Ready: why == "", Problem: why})
+		if why == readyPlugin {
+			ps = append(ps, jobhost.Plugin{Key: k, Ready: true})
+		} else {
+			ps = append(ps, jobhost.Plugin{Key: k, Problem: why})
+		}
 	}
 	return ps, nil
 }

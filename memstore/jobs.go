@@ -44,6 +44,17 @@ func (t *tx) JobNames(after jobhost.Name, limit int) ([]jobhost.Name, error) {
 	return out, nil
 }
 
+func (t *tx) LocalJobs() ([]jobhost.Name, error) {
+	var out []jobhost.Name
+	t.jobs.Scan(func(n jobhost.Name, j *jobhost.Job) bool {
+		if j.RunOnEveryInstance {
+			out = append(out, n)
+		}
+		return true
+	})
+	return out, nil
+}
+
 func (t *tx) PutJobs(jobs ...jobhost.Job) error {
 	if err := t.write(); err != nil {
 		return err

@@ -1,14 +1,25 @@
 package memstore
 
-import "github.com/jobhost/jobhost"
+import (
+	"slices"
 
-func (t *tx) Nodes() ([]jobhost.Node, error) { return t.nodes.Values(), nil }
+	"github.com/jobhost/jobhost"
+)
+
+// Nodes lists the nodes. The lists in them are copies.
+func (t *tx) Nodes() ([]jobhost.Node, error) {
+	nodes := t.nodes.Values()
+	for i := range nodes {
+		nodes[i].FileJobs = slices.Clone(nodes[i].FileJobs)
+	}
+	return nodes, nil
+}
 
 func (t *tx) PutNode(n jobhost.Node) (existed bool, err error) {
 	if err := t.write(); err != nil {
 		return false, err
 	}
-	n.Started, n.Beat = instant(n.Started), instant(n.Beat)
+	n.Started, n.Beat, n.FileJobs = instant(n.Started), instant(n.Beat), slices.Clone(n.FileJobs)
 	_, existed = t.nodes.Set(n.ID, n)
 	return existed, nil
 }

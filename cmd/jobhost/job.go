@@ -59,8 +59,8 @@ func target(s string) jobhost.Target {
 	return jobhost.Target{Job: job, Trigger: trigger}
 }
 
-// onTargets is the body of pause and resume.
-func (c *cli) onTargets(f *client, args []string, reason, did string, do func(jobhost.Scheduler, context.Context, []jobhost.Target) []jobhost.Result[struct{}]) error {
+// onTargets is the body of pause and resume. Like has what is the same for all of them.
+func (c *cli) onTargets(f *client, args []string, like jobhost.Target, did string, do func(jobhost.Scheduler, context.Context, []jobhost.Target) []jobhost.Result[struct{}]) error {
 	ctx, s, done, err := f.dial()
 	if err != nil {
 		return err
@@ -68,8 +68,9 @@ func (c *cli) onTargets(f *client, args []string, reason, did string, do func(jo
 	defer done()
 	targets := make([]jobhost.Target, len(args))
 	for i, a := range args {
-		targets[i] = target(a)
-		targets[i].Reason = reason
+		t := target(a)
+		targets[i] = like
+		targets[i].Job, targets[i].Trigger = t.Job, t.Trigger
 	}
 	return c.each(args, did, do(s, ctx, targets))
 }

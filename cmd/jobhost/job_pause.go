@@ -16,7 +16,7 @@ func (c *cli) jobPause() *cobra.Command {
 	f := c.client(cmd)
 	reason := cmd.Flags().String("reason", "", "shown until the pause is lifted")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		return c.onTargets(f, args, *reason, "is paused", jobhost.Scheduler.Pause)
+		return c.onTargets(f, args, jobhost.Target{Reason: *reason}, "is paused", jobhost.Scheduler.Pause)
 	}
 	return cmd
 }
@@ -24,12 +24,13 @@ func (c *cli) jobPause() *cobra.Command {
 func (c *cli) jobResume() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "resume <job[/trigger]>...", Short: "Let jobs or triggers fire again", Args: takes(1, -1, "names of jobs or job/trigger"),
-		Long:    "Let jobs or triggers fire again. What came due meanwhile is judged by the misfire policy of its trigger.",
+		Long:    "Let jobs or triggers fire again. What came due meanwhile is judged by the misfire policy of its trigger,\nor left out with --skip-missed.",
 		Example: `  jobhost job resume nightly`,
 	}
 	f := c.client(cmd)
+	skip := cmd.Flags().Bool("skip-missed", false, "do not make up what came due meanwhile")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		return c.onTargets(f, args, "", "is resumed", jobhost.Scheduler.Resume)
+		return c.onTargets(f, args, jobhost.Target{SkipMissed: *skip}, "is resumed", jobhost.Scheduler.Resume)
 	}
 	return cmd
 }

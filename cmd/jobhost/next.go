@@ -16,7 +16,7 @@ func (c *cli) next() *cobra.Command {
 		Use: "next <schedule text | job[/trigger]>", Short: "List the coming firings of a schedule, a job or a trigger",
 		Args: takes(1, -1, "a schedule text or a job"),
 		Long: `List the coming firings of a schedule text, which needs no host, or of a job or one of its triggers, which asks the
-running one. A slot that a calendar excludes is listed with the reason.`,
+running one. What the text means, and what about it may not be meant, is said on standard error. A slot that a calendar excludes is listed with the reason.`,
 		Example: `  jobhost next "cron 0 30 9 * * MON-FRI tz=Asia/Shanghai" -n 5
   jobhost next every 90m
   jobhost next nightly/workdays --zone Europe/Berlin`,
@@ -54,6 +54,18 @@ running one. A slot that a calendar excludes is listed with the reason.`,
 	return cmd
 }
 
+// explain says in words what a schedule means, and what about it may not be meant.
+func (c *cli) explain(text string) {
+	s, err := jobhost.ParseSchedule(text)
+	if err != nil {
+		return // the engine says what is wrong
+	}
+	c.say("%s", s.Describe())
+	for _, w := range s.Warnings(time.Now()) {
+		c.say("warning: %s", w.Text)
+	}
+}
+
 // slots asks the running host about a name, and works out a schedule text itself.
 func (c *cli) slots(f *client, text string, q jobhost.NextQuery) ([]jobhost.Slot, error) {
 	t := target(text)
@@ -74,6 +86,7 @@ func (c *cli) slots(f *client, text string, q jobhost.NextQuery) ([]jobhost.Slot
 	if err != nil {
 		return nil, err
 	}
+	c.explain(text)
 	q.Schedule = text
 	return e.Next(context.Background(), q)
 }

@@ -134,20 +134,14 @@ func (n *node) engineConfig(id string) engine.Config {
 	cfg.MisfireThreshold = s.Scheduler.MisfireThreshold
 	cfg.HistoryRetention = s.Scheduler.HistoryRetention
 	cfg.HousekeepingInterval = s.Scheduler.HousekeepingInterval
+	cfg.NodeTimeout = s.Scheduler.NodeTimeout
+	cfg.LeaseResource, cfg.LeaseTTL = s.Scheduler.LeaseResource, s.Scheduler.LeaseTTL
+	cfg.Version = version
 	cfg.ShutdownTimeout, cfg.CancelGrace, cfg.DrainDelay = s.ShutdownTimeout, s.CancelGrace, s.DrainDelay
-	cfg.Calendars = calendars(s)
+	cfg.Calendars = s.Calendars
 	cfg.Middleware = []jobhost.Middleware{n.telemetry.Middleware()}
 	cfg.Log = n.log
 	return cfg
-}
-
-// calendars are those of the configuration, for the engine.
-func calendars(s *config.Settings) map[jobhost.Name]engine.Calendar {
-	all := make(map[jobhost.Name]engine.Calendar, len(s.Calendars))
-	for name, cal := range s.Calendars {
-		all[name] = cal.(engine.Calendar)
-	}
-	return all
 }
 
 // hostConfig is the host's part of the settings.

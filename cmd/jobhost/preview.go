@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jobhost/jobhost"
 	"github.com/jobhost/jobhost/config"
+	"github.com/jobhost/jobhost/cron"
 	"github.com/jobhost/jobhost/engine"
 	"github.com/jobhost/jobhost/memstore"
 )
@@ -13,7 +15,7 @@ import (
 // preview is an engine that runs nothing and has no jobs: it only knows the calendars of the configuration.
 func preview(s *config.Settings) (*engine.Engine, error) {
 	cfg := engine.Defaults()
-	cfg.Calendars = calendars(s)
+	cfg.Calendars = s.Calendars
 	return engine.New(memstore.New(memstore.Config{}), nobody{}, cfg)
 }
 
@@ -26,30 +28,27 @@ func (nobody) Run(context.Context, jobhost.Call) jobhost.Outcome {
 
 func (nobody) Plugins(context.Context) ([]jobhost.Plugin, error) { return nil, nil }
 
-// neverFires finds cron triggers that have no match ahead although nothing ends them (FR-31).
-func neverFires(ctx context.Context, s *config.Settings) (config.Problems, error) {
-	e, err := preview(s)
-	if err != nil {
-		return nil, err
-	}
-	var found config.Problems
+// lookAt says what about the schedules of jobs their author may not have meant. A cron expression that never matches,
+// though nothing ends it, is a problem and no warning (FR-31).
+func lookAt(s *config.Settings, now time.Time) (problems, warnings config.Problems) {
 	for _, j := range s.Jobs {
 		for _, t := range j.Def.Triggers {
 			sched, err := jobhost.ParseSchedule(t.Schedule)
-			if err != nil || sched.Kind != jobhost.Cron || !sched.End.IsZero() {
-				continue
-			}
-			slots, err := e.Next(ctx, jobhost.NextQuery{Schedule: t.Schedule, Count: 1})
 			if err != nil {
-				return nil, err
+				continue // definitions of files are checked
 			}
-			if len(slots) == 0 {
-				found = append(found, config.Problem{
+			for _, w := range sched.Warnings(now) {
+				p := config.Problem{
 					Pos: j.Pos, Key: fmt.Sprintf("jobs[%s].triggers[%s].schedule", j.Def.Name, t.Name),
-					Msg: fmt.Sprintf("%q never fires: no match within five years", t.Schedule),
-				})
+					Msg: fmt.Sprintf("%q %s", t.Schedule, w.Text),
+				}
+				if w.Kind == cron.NeverFires && sched.Kind == jobhost.Cron && sched.End.IsZero() {
+					problems = append(problems, p)
+				} else {
+					warnings = append(warnings, p)
+				}
 			}
 		}
 	}
-	return found, nil
+	return problems, warnings
 }

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,12 +28,9 @@ file, line, key and what would be right. Warnings are about what is allowed and 
 		if err != nil {
 			return err
 		}
-		for _, w := range s.Warnings {
+		problems, warnings := lookAt(s, time.Now())
+		for _, w := range append(s.Warnings, warnings...) {
 			c.say("warning: %s", w)
-		}
-		problems, err := neverFires(context.Background(), s)
-		if err != nil {
-			return err
 		}
 		if problems = append(problems, pluginFiles(s)...); len(problems) > 0 {
 			return exit{exitUsage, problems}
