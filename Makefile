@@ -24,6 +24,7 @@ build: ## bin/jobhost
 plugins: $(EXAMPLES:%=plugins/%.wasm) ## plugins/*.wasm out of the Go examples
 
 run: build plugins ## the host, with the example plugins and jobhost.yaml
+	@mkdir -p out/reports
 	./bin/jobhost serve -c jobhost.yaml
 
 test: ## all tests

@@ -16,13 +16,14 @@
 //	jobruns   segment job 0 started ^id                  –, for each ended run
 //	          segment                                    the latest start in this and older segments
 //	runids    id                                         started, of ended runs whose id is of another millisecond
-//	logs      id number                                  chunk
-//	outputs   id                                         output
+//	logs      id number                                  1 chunk
+//	outputs   id                                         1 output
 //	nodes     node                                       node record
 //	cancels   length node id                             –
 //	keys      job 0 idempotency key                      version id expiry
 //	expiry    expiry job 0 idempotency key               –
-//	values    job 0 key                                  value
+//	values    job 0 key                                  1 value
+//	parts     letter, length and bytes of a key, number  part of a large record, which itself is 0 and a length
 //
 // Instants in keys are 8 bytes of microseconds, priorities 4, both big-endian with the sign flipped; ^ means that the
 // bits are inverted. Ids are 16 bytes. The runs are read backwards: newest start first, then by id. A record begins
@@ -35,4 +36,5 @@
 // View that lasts makes the file grow. The file never shrinks. A record that cannot be read, because it is damaged or
 // of a newer program, is left in place, reported to [Config.Report] and left out of every answer. With a
 // [Config.MaxSize] the last eighth is kept for what ends or deletes, so that a full store can be made to fit again.
+// Large records are kept in parts, so that no node takes more than a page (see parts.go).
 package boltstore

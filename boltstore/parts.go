@@ -13,9 +13,9 @@ import (
 // with its neighbours. The record then is a zero byte and the length of all parts. A record that is whole does not
 // begin with a zero byte.
 
-// inParts says in which buckets records can be large.
-var inParts = [bucketCount]bool{
-	bJobs: true, bTriggers: true, bOpen: true, bRuns: true, bLogs: true, bOutputs: true, bNodes: true, bValues: true,
+// partTags stand in the keys of parts for the bucket that they belong to, for all buckets whose records can be large.
+var partTags = [bucketCount]byte{
+	bJobs: 'j', bTriggers: 't', bOpen: 'o', bRuns: 'r', bLogs: 'l', bOutputs: 'p', bNodes: 'n', bValues: 'v',
 }
 
 // mostInPage is the most bytes of a key and its value of which four fit into a page of 4 KiB.
@@ -28,7 +28,7 @@ var errParts = errors.New("the record's parts are not what it says")
 
 func (t *tx) put(i bucket, key, value []byte) error {
 	t.written += len(key) + len(value)
-	if inParts[i] {
+	if partTags[i] != 0 {
 		if err := t.deleteParts(i, key); err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func (t *tx) putParts(i bucket, key, value []byte) error {
 
 // partKey leaves the key of a record's first part in t.part.
 func (t *tx) partKey(i bucket, key []byte) []byte {
-	t.part = binary.BigEndian.AppendUint16(append(t.part[:0], byte(i)), uint16(len(key))) //nolint:gosec // bbolt's limit
+	t.part = binary.BigEndian.AppendUint16(append(t.part[:0], partTags[i]), uint16(len(key))) //nolint:gosec // bbolt's limit
 	t.part = append(append(t.part, key...), 0, 0, 0, 0)
 	return t.part
 }
@@ -92,7 +92,7 @@ func (t *tx) dropParts(i bucket, key []byte) error {
 func (t *tx) hasParts(i bucket) bool {
 	if t.some[i] == 0 {
 		t.some[i] = -1
-		if k, _ := t.cursor(bParts).Seek([]byte{byte(i)}); len(k) > 0 && k[0] == byte(i) {
+		if k, _ := t.cursor(bParts).Seek(partTags[i : i+1]); len(k) > 0 && k[0] == partTags[i] {
 			t.some[i] = 1
 		}
 	}
@@ -112,7 +112,7 @@ func length(v []byte) int {
 
 // whole returns a value as it was put. One whose parts are not there comes back empty, which no record is.
 func (t *tx) whole(i bucket, key, v []byte) []byte {
-	if !inParts[i] || !isHead(v) {
+	if partTags[i] == 0 || !isHead(v) {
 		return v
 	}
 	all := []byte{}
@@ -130,7 +130,7 @@ func (t *tx) whole(i bucket, key, v []byte) []byte {
 
 // delete and get do what bbolt's own do, which make a cursor each time.
 func (t *tx) delete(i bucket, key []byte) error {
-	if inParts[i] {
+	if partTags[i] != 0 {
 		if err := t.deleteParts(i, key); err != nil {
 			return err
 		}

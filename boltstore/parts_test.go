@@ -150,6 +150,33 @@ func newBulky(t *testing.T) (all []any) {
 	return all
 }
 
+func TestPartsBelongToOneRecord(t *testing.T) {
+	s := fresh(t, Config{})
+	key := func(n int) string { return strings.Repeat("k", n) }
+	update(t, s, func(tx jobhost.Tx) error {
+		for _, size := range []int{5000, 3000} { // the second time it is overwritten, in the same transaction
+			for n := 1; n <= 3; n++ {
+				if err := tx.PutValue("a", key(n), bytes.Repeat([]byte{byte(n)}, size)); err != nil {
+					return err
+				}
+			}
+		}
+		return tx.PutValue("a", key(2), nil)
+	})
+	view(t, s, func(tx jobhost.Tx) error {
+		for n := 1; n <= 3; n++ {
+			v, _, err := tx.Value("a", key(n))
+			if want := bytes.Repeat([]byte{byte(n)}, 3000*(n%2)); !bytes.Equal(v, want) || err != nil {
+				t.Errorf("%s: got %d bytes, %v; want %d of %d", key(n), len(v), err, len(want), n)
+			}
+		}
+		return nil
+	})
+	if parts := pages(t, s); parts != 8 {
+		t.Errorf("there are %d parts, want 8 of two records", parts)
+	}
+}
+
 func TestRecordWithoutItsPartsIsSetAside(t *testing.T) {
 	var reports []Damage
 	s := fresh(t, Config{Report: func(d Damage) { reports = append(reports, d) }})

@@ -130,8 +130,9 @@ func (e *Engine) Nodes(ctx context.Context) (nodes []jobhost.Node, err error) {
 	return nodes, err
 }
 
-// drainRequest is what a node finds among its requests when another one asks it to drain.
-const drainRequest jobhost.RunID = "drain"
+// drainRequest is what a node finds among its requests when another one asks it to drain: the id that no run has, since it
+// is no valid trace id.
+const drainRequest jobhost.RunID = "00000000000000000000000000000000"
 
 // Drain asks a node to fire no more triggers. See [jobhost.Scheduler].
 func (e *Engine) Drain(ctx context.Context, node string) error {

@@ -21,7 +21,7 @@ func TestMergedSegmentsWriteTheSame(t *testing.T) {
 		m.Memory(1, 2)
 		m.Export("memory", w.KindMemory, 0)
 		n := rapid.IntRange(0, 12).Draw(rt, "segments")
-		offset := rapid.OneOf(rapid.Int32Range(0, 300), rapid.Int32Range(65400, 65540), rapid.Just[int32](-1))
+		offset := rapid.OneOf(rapid.Int32Range(0, 40), rapid.Int32Range(0, 40), rapid.Int32Range(0, 300), rapid.SampledFrom([]int32{65530, 65536, 65537, -1}))
 		for i := range n {
 			data := bytes.Repeat([]byte{byte(i + 1)}, rapid.SampledFrom([]int{0, 1, 2, 7, 70}).Draw(rt, "length"))
 			switch rapid.SampledFrom([]string{"active", "active", "active", "index", "computed", "passive"}).Draw(rt, "mode") {
@@ -91,6 +91,21 @@ func dataStory(t *testing.T, bin []byte, segments int) (story []string) {
 		}
 	}
 	return story
+}
+
+// TestSegmentsOfAnImportedMemoryStay since what is in it already must stay too.
+func TestSegmentsOfAnImportedMemoryStay(t *testing.T) {
+	m := w.New()
+	m.Import("env", "memory", w.KindMemory, w.Limits(1, 0))
+	m.Data(0, []byte{1})
+	m.Data(2, []byte{3})
+	r, err := instrument.Instrument(m.Bytes(), instrument.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Stats.SegmentsAfter != 2 {
+		t.Errorf("2 segments became %d", r.Stats.SegmentsAfter)
+	}
 }
 
 func TestManySmallSegmentsBecomeFew(t *testing.T) {

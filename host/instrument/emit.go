@@ -86,14 +86,13 @@ func (e *emitter) function(metered, leveled bool) {
 		e.out = e.out.op(opGlobalGet, e.m.level()).i32(int32(e.stack)).op(opI32Sub).op(opLocalSet, e.level)
 	}
 	e.flow.reset()
-	switch first := 0; {
-	case metered && e.dispatch:
-		e.flow.check() // it is set behind the beginning of the loop
-		e.marks = append(e.marks, -1)
-	case metered:
-		first = e.newCheck()
-		e.setCheck(first, leveled)
-	case leveled:
+	if metered {
+		e.newCheck()
+	}
+	switch {
+	case metered && !e.dispatch:
+		e.setCheck(0, leveled)
+	case !metered && leveled:
 		e.checkLevel()
 	}
 	for len(e.flow.frames) > 0 && e.r.err == nil {
@@ -103,10 +102,22 @@ func (e *emitter) function(metered, leveled bool) {
 		}
 		e.instruction(&in)
 	}
+	e.writeCosts()
+}
+
+// writeCosts writes what the checks charge. In a function that is one loop, the loop's check stands for the one at the
+// entry, and pays for what is before and behind the loop too.
+func (e *emitter) writeCosts() {
 	for n, cost := range e.flow.checks {
+		switch {
+		case e.dispatch && n == 0:
+			continue
+		case e.dispatch && n == 1:
+			cost += e.flow.checks[0]
+		}
 		padded(e.out[e.marks[n]:], cost)
+		e.m.stats.Checks++
 	}
-	e.m.stats.Checks += len(e.flow.checks)
 }
 
 // declareLocals copies the declarations and adds the locals of the rewriting, which no instruction of the guest's can
@@ -204,7 +215,7 @@ func (e *emitter) beginLoop(in *instruction) {
 	switch {
 	case !e.metered || !reached:
 	case l == 0 && e.dispatch:
-		e.setCheck(0, e.leveled)
+		e.setCheck(e.newCheck(), e.leveled)
 	default:
 		e.setCheck(e.newCheck(), false)
 	}

@@ -71,7 +71,18 @@ func (g *generator) module() []byte {
 // function is the code of one of n functions of two parameters and two further locals.
 func (g *generator) function(n int) []byte {
 	g.code, g.labels = nil, 0
-	g.spend(func() { g.op(w.I32Const(0)); g.op(w.Op(w.Return)) })
+	broke := func() { g.op(w.I32Const(0)); g.op(w.Op(w.Return)) }
+	if g.pick(3) == 0 { // one loop, as Go's compiler writes functions
+		g.op(w.Op(w.Loop, w.Void))
+		g.labels++
+		g.spend(broke)
+		g.statements(3, n)
+		g.op(w.Op(w.End))
+		g.labels--
+		g.expression(1, n)
+		return g.code
+	}
+	g.spend(broke)
 	g.statements(3, n)
 	g.expression(2, n)
 	return g.code

@@ -191,8 +191,8 @@ func TestFuelIsExact(t *testing.T) {
 	}{
 		"nothing": {func(*w.Module) []byte { return nil }, 0}, // too small for a check
 		"a loop": {func(*w.Module) []byte { return loop(0, n) },
-			// A function that is one loop pays for what is before it, i32.const, local.set and loop, with each turn.
-			n * (3 + 6)},
+			// A function that is one loop pays for what is around it, i32.const, local.set, loop and end, with each turn.
+			n * (4 + 6)},
 		"a fill of 2 MiB and a bit": {func(m *w.Module) []byte {
 			m.Memory(64, 64)
 			return slices.Concat(w.I32Const(0), w.I32Const(1), w.I32Const(2<<20+800), w.Bulk(w.MemoryFill, 0))
@@ -228,9 +228,9 @@ func TestFuelIsExact(t *testing.T) {
 	}
 }
 
-// TestTicksFollowThePeriod runs a loop of a million turns of nine units.
+// TestTicksFollowThePeriod runs a loop of a million turns of ten units.
 func TestTicksFollowThePeriod(t *testing.T) {
-	for period, want := range map[int32]int{1000: 9000, 100_000: 90, 3_000_000: 3, 16_000_000: 0} {
+	for period, want := range map[int32]int{1000: 10_000, 100_000: 100, 3_000_000: 3, 16_000_000: 0} {
 		g := start(t, emptyLoop(), instrument.Config{Period: period})
 		if _, err := g.call("run"); err != nil {
 			t.Fatal(err)
@@ -251,7 +251,7 @@ func TestFuelIsNotLostByATrap(t *testing.T) {
 		w.Op(w.LocalGet, 0), w.I32Const(4), w.Op(w.I32Add), w.Op(w.LocalSet, 0), w.Op(w.Br, 0), w.Op(w.End)))
 	g := start(t, m.Bytes(), instrument.Config{})
 	_, err := g.call("run")
-	const turns, each = 1<<16/4 + 1, 9
+	const turns, each = 1<<16/4 + 1, 9 // the last end is not reached
 	if got := usedBy(g); outcomeOf(err) != "trap: out of bounds memory access" || got != turns*each {
 		t.Errorf("%v after %d units, want a trap after %d", err, got, turns*each)
 	}

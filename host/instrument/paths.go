@@ -124,8 +124,7 @@ func (f *flow) open(op byte) {
 	f.frames = append(f.frames, flowFrame{op: op, level: len(f.levels), atStart: f.now})
 }
 
-// loop begins a loop whose paths go on: from a check that is set right behind, or, with the paths as they are, from the
-// check before it, which then is set only here.
+// loop begins a loop. A check must be set right behind, unless it is not reached.
 func (f *flow) loop() {
 	f.pay()
 	f.levels = append(f.levels, f.now)

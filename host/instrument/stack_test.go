@@ -17,6 +17,9 @@ func down(m *w.Module, call ...[]byte) uint32 {
 		w.Op(w.LocalGet, 0))
 }
 
+// noTick is a period that no guest below reaches, so that the host is called because of the stack alone.
+const noTick = 1 << 24
+
 func TestRecursionEndsAtTheBudget(t *testing.T) {
 	ways := map[string]func(m *w.Module) uint32{
 		"direct": func(m *w.Module) uint32 { return down(m, w.Op(w.Call, 0)) },
@@ -24,6 +27,11 @@ func TestRecursionEndsAtTheBudget(t *testing.T) {
 			m.Table(w.FuncRef, 1, 1)
 			m.Elements(0, 0)
 			return down(m, w.I32Const(0), w.Op(w.CallIndirect, m.Type("i32 -> i32"), 0))
+		},
+		"in a loop, as Go does": func(m *w.Module) uint32 {
+			return m.Func("i32 -> i32", "", w.Op(w.Loop, uint32(w.I32)), w.Op(w.LocalGet, 0), w.Op(w.If, w.Void),
+				w.Op(w.LocalGet, 0), w.I32Const(1), w.Op(w.I32Sub), w.Op(w.Call, 0), w.Op(w.Drop), w.Op(w.End),
+				w.Op(w.LocalGet, 0), w.Op(w.End))
 		},
 		"through another function": func(m *w.Module) uint32 {
 			f := down(m, w.Op(w.Call, 1))
