@@ -59,9 +59,6 @@ func openNode(s *config.Settings, files []config.File, log *slog.Logger) (n *nod
 	}
 	hc := hostConfig(s)
 	hc.Log = log
-	for _, f := range files {
-		hc.Private = append(hc.Private, filepath.Dir(f.Name))
-	}
 	if n.host, err = host.New(context.Background(), hc); err != nil {
 		return n, err
 	}
