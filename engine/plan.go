@@ -94,7 +94,7 @@ func (p *plan) candidate(after time.Time) time.Time {
 	case jobhost.Every:
 		return after.Add(p.Interval)
 	case jobhost.Cron:
-		return p.cron.Next(after)
+		return p.cron.Next(after).UTC() // the zero time stays zero
 	case jobhost.Once:
 		if p.At.After(after) && p.inWindow(p.At) && !p.excludes(p.At) {
 			return p.At
