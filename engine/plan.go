@@ -113,37 +113,6 @@ func (p *plan) inWindow(at time.Time) bool {
 
 func (p *plan) excludes(at time.Time) bool { return p.cal != nil && p.cal.IsExcluded(at) }
 
-// whyExcluded names what excludes an instant: the calendar, and of a composite one the member.
-func (p *plan) whyExcluded(at time.Time) string {
-	if member := calendar.Why(p.cal, at); member != "" && member != p.Calendar {
-		return fmt.Sprintf("calendar %q excludes it: %s", p.Calendar, member)
-	}
-	return fmt.Sprintf("calendar %q excludes it", p.Calendar)
-}
-
-// slots lists the next n firings after an instant, and between them what a calendar excludes, with the reason. A run is
-// taken to need no time.
-func (p *plan) slots(after time.Time, n int) []jobhost.Slot {
-	var out []jobhost.Slot
-	after = p.sinceStart(after)
-	for fired, excluded := 0, 0; fired < n && excluded < maxExcluded; {
-		at := p.candidate(after)
-		if at.IsZero() || !p.End.IsZero() && at.After(p.End) || p.Times > 0 && fired == p.Times {
-			return out
-		}
-		after = at
-		if p.excludes(at) {
-			if excluded++; excluded <= n {
-				out = append(out, jobhost.Slot{At: at, Skipped: p.whyExcluded(at)})
-			}
-			continue
-		}
-		fired, excluded = fired+1, 0
-		out = append(out, jobhost.Slot{At: at})
-	}
-	return out
-}
-
 // plans keeps compiled plans by their text. It is safe for concurrent use.
 type plans struct {
 	calendars calendar.Set

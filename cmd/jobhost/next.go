@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -9,84 +13,253 @@ import (
 
 	"github.com/jobhost/jobhost"
 	"github.com/jobhost/jobhost/cron"
+	"github.com/jobhost/jobhost/engine"
 )
 
 func (c *cli) next() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "next <schedule text | job[/trigger]>", Short: "List the coming firings of a schedule, a job or a trigger",
-		Args: takes(1, -1, "a schedule text or a job"),
-		Long: `List the coming firings of a schedule text, which needs no host, or of a job or one of its triggers, which asks the
-running one. What the text means, and what about it may not be meant, is said on standard error. A slot that a calendar excludes is listed with the reason.`,
+		Use: "next <schedule text | job[/trigger] | ->", Short: "List the coming firings of a schedule, a job or a trigger",
+		Args: takes(1, -1, "a schedule text, a job or -"),
+		Long: `List the coming firings of a schedule text, or of a job or one of its triggers: as the running host knows it, or when
+none runs as the configuration says. It also says in words what the schedule means, and what about it may not be meant.
+A slot that a calendar excludes or a clock change skips is listed with the reason.
+
+With - it reads schedule texts and jobs from standard input, one on each line.`,
 		Example: `  jobhost next "cron 0 30 9 * * MON-FRI tz=Asia/Shanghai" -n 5
   jobhost next every 90m
-  jobhost next nightly/workdays --zone Europe/Berlin`,
+  jobhost next nightly/workdays --zone Europe/Berlin
+  jobhost next --json - < schedules.txt`,
 	}
 	f, form := c.client(cmd), format(cmd)
 	count := cmd.Flags().IntP("count", "n", 10, "how many, 1 to 1000")
 	from := cmd.Flags().String("from", "", "after this instant, RFC 3339 (default: now)")
-	zone := cmd.Flags().String("zone", "", "zone to show times in (default: the local one)")
+	zone := cmd.Flags().String("zone", "", "zone to show times in (default: the schedule's own, else the local one)")
+	asJSONToo := cmd.Flags().Bool("json", false, "the same as -o json")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		q := jobhost.NextQuery{Count: *count}
+		if *asJSONToo {
+			*form = asJSON
+		}
+		l := lookahead{cli: c, client: f, query: jobhost.NextQuery{Count: *count}}
 		if *count < 1 || *count > 1000 {
 			return usage("--count is %d; want 1 to 1000", *count)
 		}
 		var err error
-		if q.From, err = instant("--from", *from); err != nil {
+		if l.query.From, err = instant("--from", *from); err != nil {
 			return err
 		}
-		loc := time.Local
 		if *zone != "" {
-			if loc, err = cron.LoadZone(*zone); err != nil {
+			if l.zone, err = cron.LoadZone(*zone); err != nil {
 				return usage("--zone: %w", err)
 			}
 		}
-		slots, err := c.slots(f, strings.Join(args, " "), q)
-		if err != nil {
-			return err
+		found, err := l.all(args)
+		if *form == asJSON {
+			return errors.Join(c.writeJSON(append([]forecast{}, found...)), err)
 		}
-		if len(slots) == 0 {
-			c.say("nothing is coming")
+		for _, x := range found {
+			if err := l.write(x, len(found) > 1); err != nil {
+				return err
+			}
 		}
-		return writeList(c, *form, slots, "AT TRIGGER SKIPPED", func(s jobhost.Slot) []string {
-			return []string{s.At.In(loc).Format("Mon 2006-01-02 15:04:05 -07:00"), s.Trigger, s.Skipped}
-		})
+		return err
 	}
 	return cmd
 }
 
-// explain says in words what a schedule means, and what about it may not be meant.
-func (c *cli) explain(text string) {
-	s, err := jobhost.ParseSchedule(text)
-	if err != nil {
-		return // the engine says what is wrong
-	}
-	c.say("%s", s.Describe())
-	for _, w := range s.Warnings(time.Now()) {
-		c.say("warning: %s", w.Text)
-	}
+// forecast is what is coming of one schedule.
+type forecast struct {
+	Job      jobhost.Name `json:"job,omitempty"`
+	Trigger  jobhost.Name `json:"trigger,omitempty"`
+	Schedule string       `json:"schedule"`
+	Words    string       `json:"words"`
+	Warnings []string     `json:"warnings,omitempty"`
+	Zone     string       `json:"zone"` // that of "local"
+	Slots    []slot       `json:"slots"`
 }
 
-// slots asks the running host about a name, and works out a schedule text itself.
-func (c *cli) slots(f *client, text string, q jobhost.NextQuery) ([]jobhost.Slot, error) {
-	t := target(text)
-	if _, err := jobhost.ParseSchedule(text); err != nil && jobhost.ValidName(t.Job) && (t.Trigger == "" || jobhost.ValidName(t.Trigger)) {
-		ctx, s, done, err := f.dial()
+type slot struct {
+	At      time.Time `json:"at"` // UTC
+	Local   string    `json:"local"`
+	Skipped string    `json:"skipped,omitempty"`
+}
+
+// lookahead works out forecasts.
+type lookahead struct {
+	*cli
+
+	client *client
+	query  jobhost.NextQuery
+	zone   *time.Location // nil: the schedule's own
+}
+
+// all answers for the arguments, or with - for each line of the input. What is wrong with one does not affect the others.
+func (l *lookahead) all(args []string) ([]forecast, error) {
+	if !slices.Equal(args, []string{"-"}) {
+		return l.of(strings.Join(args, " "))
+	}
+	var out []forecast
+	var errs []error
+	lines := bufio.NewScanner(l.in)
+	for n := 1; lines.Scan(); n++ {
+		text := strings.TrimSpace(lines.Text())
+		if text == "" || strings.HasPrefix(text, "#") {
+			continue
+		}
+		found, err := l.of(text)
 		if err != nil {
+			errs = append(errs, exit{exitCode(err), fmt.Errorf("line %d: %w", n, err)})
+		}
+		out = append(out, found...)
+	}
+	if err := lines.Err(); err != nil {
+		errs = append(errs, fmt.Errorf("standard input: %w", err))
+	}
+	return out, errors.Join(errs...)
+}
+
+// of is what is coming of a schedule text, or of each trigger of a job.
+func (l *lookahead) of(text string) ([]forecast, error) {
+	t := target(text)
+	named := jobhost.ValidName(t.Job) && (t.Trigger == "" || jobhost.ValidName(t.Trigger))
+	if _, err := jobhost.ParseSchedule(text); err == nil || !named {
+		return l.ofSchedules(forecast{Schedule: text})
+	}
+	found, err := l.ofHost(t)
+	if exitCode(err) != exitUnreachable {
+		return found, err
+	}
+	found, configured, confErr := l.ofConfiguration(t)
+	if !configured {
+		return nil, err // neither a host nor a configuration that has the job
+	}
+	return found, confErr
+}
+
+// ofHost asks the running host.
+func (l *lookahead) ofHost(t jobhost.Target) ([]forecast, error) {
+	ctx, s, done, err := l.client.dial()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	status, err := jobhost.One(s.Status(ctx, []jobhost.Name{t.Job}))
+	if err != nil {
+		return nil, err
+	}
+	q := l.query
+	q.Job, q.Trigger = t.Job, t.Trigger
+	if q.Trigger != "" {
+		if _, err := s.Next(ctx, q); err != nil {
 			return nil, err
 		}
-		defer done()
-		q.Job, q.Trigger = t.Job, t.Trigger
-		return s.Next(ctx, q)
 	}
-	s, _, err := c.settings(*f.config)
+	var out []forecast
+	for _, trigger := range status.Triggers {
+		if t.Trigger != "" && trigger.Name != t.Trigger {
+			continue
+		}
+		q.Trigger = trigger.Name
+		slots, err := s.Next(ctx, q)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, l.forecast(forecast{Job: t.Job, Trigger: trigger.Name, Schedule: trigger.Schedule}, slots))
+	}
+	return out, nil
+}
+
+// ofConfiguration reads the job from the configuration. It reports whether the job is there.
+func (l *lookahead) ofConfiguration(t jobhost.Target) (found []forecast, there bool, err error) {
+	s, _, err := l.settings(*l.client.config)
+	if err != nil {
+		return nil, false, err
+	}
+	var wanted []forecast
+	for _, j := range s.Jobs {
+		for _, trigger := range j.Def.Triggers {
+			if j.Def.Name == t.Job && (t.Trigger == "" || t.Trigger == trigger.Name) {
+				wanted = append(wanted, forecast{Job: t.Job, Trigger: trigger.Name, Schedule: trigger.Schedule})
+			}
+		}
+		there = there || j.Def.Name == t.Job
+	}
+	if !there {
+		return nil, false, nil
+	}
+	l.say("no host answers; this is what the configuration says")
+	found, err = l.ofSchedules(wanted...)
+	return found, true, err
+}
+
+// ofSchedules works out schedule texts, with the calendars of the configuration.
+func (l *lookahead) ofSchedules(wanted ...forecast) ([]forecast, error) {
+	s, _, err := l.settings(*l.client.config)
 	if err != nil {
 		return nil, err
 	}
-	e, err := preview(s)
-	if err != nil {
+	var e *engine.Engine
+	if e, err = preview(s); err != nil {
 		return nil, err
 	}
-	c.explain(text)
-	q.Schedule = text
-	return e.Next(context.Background(), q)
+	var out []forecast
+	for _, x := range wanted {
+		q := l.query
+		q.Schedule = x.Schedule
+		slots, err := e.Next(context.Background(), q)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, l.forecast(x, slots))
+	}
+	return out, nil
+}
+
+// forecast fills in what a schedule means and its slots.
+func (l *lookahead) forecast(x forecast, slots []jobhost.Slot) forecast {
+	zone := time.Local
+	if s, err := jobhost.ParseSchedule(x.Schedule); err == nil {
+		x.Words = s.Describe()
+		for _, w := range s.Warnings(time.Now()) {
+			x.Warnings = append(x.Warnings, w.Text)
+		}
+		if own, err := cron.LoadZone(s.Zone); err == nil && s.Zone != "" {
+			zone = own
+		}
+	}
+	if l.zone != nil {
+		zone = l.zone
+	}
+	x.Zone, x.Slots = zone.String(), []slot{}
+	for _, s := range slots {
+		x.Slots = append(x.Slots, slot{At: s.At.UTC(), Local: s.At.In(zone).Format(time.RFC3339), Skipped: s.Skipped})
+	}
+	return x
+}
+
+// write writes a forecast for people. One of several has a heading.
+func (l *lookahead) write(x forecast, several bool) error {
+	if several {
+		heading := x.Schedule
+		if x.Job != "" {
+			heading = x.Job + "/" + x.Trigger + ": " + heading
+		}
+		if _, err := fmt.Fprintf(l.out, "%s\n", heading); err != nil {
+			return err
+		}
+	}
+	l.say("%s", x.Words)
+	for _, w := range x.Warnings {
+		l.say("warning: %s", w)
+	}
+	if len(x.Slots) == 0 {
+		l.say("nothing is coming")
+		return nil
+	}
+	return writeList(l.cli, asTable, x.Slots, "AT UTC SKIPPED", func(s slot) []string {
+		local, err := time.Parse(time.RFC3339, s.Local)
+		if err != nil {
+			local = s.At
+		}
+		return []string{local.Format("Mon 2006-01-02 15:04:05 -07:00"), s.At.Format(time.RFC3339), s.Skipped}
+	})
 }
