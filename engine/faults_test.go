@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -110,9 +111,9 @@ func TestTurnsThatFail(t *testing.T) {
 			w.Fatal(err)
 		}
 		stop := w.serve()
-		n := 0
+		var n atomic.Int64
 		s.set(nil, func() error { // every other commit is not confirmed
-			if n++; n%2 == 1 {
+			if n.Add(1)%2 == 1 {
 				return errors.New("connection lost after the commit")
 			}
 			return nil

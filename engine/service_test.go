@@ -165,16 +165,18 @@ func TestService(t *testing.T) {
 		<-w.startManual("j")
 		ctx, cancel := context.WithTimeout(w.Context(), minute)
 		defer cancel()
-		var heard []string
+		heard := make(chan []string, 1)
 		w.aside.Go(func() {
+			var all []string
 			for e, err := range w.eng().Events(ctx) {
-				heard = append(heard, fmt.Sprint(e.Topic, err))
+				all = append(all, fmt.Sprint(e.Topic, err))
 			}
+			heard <- all
 		})
 		synctest.Wait()
 		<-w.startManual("j")
 		time.Sleep(2 * minute)
-		is(w, "heard", fmt.Sprint(heard), "[scheduling.run.started<nil> scheduling.run.succeeded<nil> context deadline exceeded]")
+		is(w, "heard", fmt.Sprint(<-heard), "[scheduling.run.started<nil> scheduling.run.succeeded<nil> context deadline exceeded]")
 		stop()
 	})
 

@@ -104,7 +104,7 @@ func awaitReady(socket string) error {
 		},
 	}}
 	var last error
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(4 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		resp, err := c.Get("http://jobhost/readyz")
 		if err != nil {
 			last = err
