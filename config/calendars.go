@@ -213,6 +213,9 @@ func (d *draft) checkMembers(c calendarDraft) {
 
 // checkCalendar reports a name that no calendar has.
 func (d *draft) checkCalendar(c wanted) {
+	if d.calendars == nil {
+		return // another host has them
+	}
 	if _, ok := d.calendars[c.name]; !ok && !c.at.broken {
 		c.at.bad("the calendar %q is not defined; define it in the section calendars%s", c.name, didYouMean(c.name, keysOf(d.calendars)))
 	}

@@ -105,7 +105,7 @@ func readFile(path string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("it is not a regular file")
 	}
-	f, err := os.Open(path) //nolint:gosec // the operator's own path
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func TestTheTour(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", plugin, err, out)
 		}
-		if err := os.Chmod(filepath.Join(f.dir, "plugins", plugin+".wasm"), 0o644); err != nil { //nolint:gosec // as make plugins does
+		if err := os.Chmod(filepath.Join(f.dir, "plugins", plugin+".wasm"), 0o644); err != nil { // as make plugins does
 			t.Fatal(err)
 		}
 	}

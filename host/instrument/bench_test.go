@@ -7,11 +7,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/jobhost/jobhost/host/instrument"
-	w "github.com/jobhost/jobhost/host/internal/wasmtest"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+
+	"github.com/jobhost/jobhost/host/instrument"
+	w "github.com/jobhost/jobhost/host/internal/wasmtest"
 )
 
 // BenchmarkGuest shows what instrumentation costs: each workload as it is and instrumented, on the compiler.
@@ -57,8 +58,8 @@ func BenchmarkGuest(b *testing.B) {
 func benchmarkModule(b *testing.B, bin []byte) {
 	b.Helper()
 	ctx := b.Context()
-	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler())
-	defer r.Close(ctx)
+	r, release := newRuntime(b, wazero.NewRuntimeConfigCompiler())
+	defer release()
 	ticks := 0
 	err := provideTick(ctx, r, func(m api.Module) { ticks++ })
 	if err != nil {
@@ -84,7 +85,6 @@ func benchmarkModule(b *testing.B, bin []byte) {
 			}
 			continue
 		}
-		resetStack(m, instrument.DefaultStack)
 		if _, err := m.ExportedFunction("run").Call(ctx); err != nil {
 			b.Fatal(err)
 		}
@@ -92,11 +92,23 @@ func benchmarkModule(b *testing.B, bin []byte) {
 	b.ReportMetric(float64(ticks), "ticks/op")
 }
 
+// BenchmarkInstrument is the rewriting itself, of a Go command of some 4 MB.
+func BenchmarkInstrument(b *testing.B) {
+	bin := goWork(b)
+	b.SetBytes(int64(len(bin)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := instrument.Instrument(bin, instrument.Config{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // goWork builds testdata/gowork as a command.
 func goWork(b *testing.B) []byte {
 	b.Helper()
 	out := filepath.Join(b.TempDir(), "gowork.wasm")
-	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", out, "./testdata/gowork")
+	cmd := exec.CommandContext(b.Context(), "go", "build", "-ldflags=-s -w", "-o", out, "./testdata/gowork")
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	if msg, err := cmd.CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, msg)

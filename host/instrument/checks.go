@@ -47,14 +47,33 @@ func (e *emitter) endBlock(in *instruction) {
 	if e.flow.frames[len(e.flow.frames)-1].op == opLoop {
 		e.around = e.around[:len(e.around)-1]
 	}
+	if len(e.flow.frames) == 1 {
+		e.restoreLevel()
+	}
 	e.copy(in)
 	if over := e.flow.end(); over && e.metered && len(e.flow.frames) > 0 {
 		e.setCheck(e.newCheck(), false)
 	}
 }
 
+// tailCall notes that what is called may return to where its caller would, so perhaps to the host.
+func (m *module) tailCall(in *instruction) {
+	if i := int(in.x) - len(m.imported); in.op == opReturnCall && i >= 0 {
+		m.outside[i] = true
+	}
+	m.tailTables = m.tailTables || in.op == opReturnIndirect
+}
+
+// restoreLevel writes, in a function that may return to the host, that the stack level is again what it was at the entry.
+// It stands before whatever may return. When that does not return after all, the next call sets the level again.
+func (e *emitter) restoreLevel() {
+	if e.restores {
+		e.out = e.out.op(opLocalGet, e.level).i32(int32(e.stack)).op(opI32Add).op(opGlobalSet, e.m.level())
+	}
+}
+
 // call writes a call of any sort. The stack level is set before each, since a function that was called before left its
-// own, so that nothing has to be put right when a function returns or traps.
+// own, so that nothing has to be put right when a function returns to another, or traps.
 func (e *emitter) call(in *instruction) {
 	m := e.m
 	direct := in.op == opCall || in.op == opReturnCall
@@ -66,13 +85,13 @@ func (e *emitter) call(in *instruction) {
 		}
 		e.out = e.out.op(opGlobalSet, m.level())
 	}
-	switch {
-	case in.op == opCall:
+	switch in.op {
+	case opCall:
 		e.out = e.out.op(opCall, m.moved(in.x))
 		if imported && m.cfg.has(Meter) {
 			e.out = e.out.op(opCall, m.tick())
 		}
-	case in.op == opReturnCall:
+	case opReturnCall:
 		e.out = e.out.op(opReturnCall, m.referred(in.x)) // an imported function's wrapper calls the host behind it
 	default:
 		e.copy(in)
@@ -83,22 +102,22 @@ func (e *emitter) call(in *instruction) {
 }
 
 // tail reports whether wazero makes a jump of a tail call of a function of this type, so that the caller's frame is free
-// again. It does when nothing is passed on the stack: a few integers and references, and 8 of the others, either way.
-func tail(t funcType) bool {
-	const integers, floats = 6, 8
-	fits := func(types []byte) bool {
-		i, f := 0, 0
-		for _, t := range types {
-			switch t {
-			case typeF32, typeF64, typeV128:
-				f++
-			default:
-				i++
-			}
+// again. It does when nothing is passed on the stack: on amd64 up to 7 integers and references and 8 of the others, and
+// back 9 and 8. On arm64 it is one integer less, which is for wazero's own ceiling to bound.
+func tail(t funcType) bool { return inRegisters(t.params, 7) && inRegisters(t.results, 9) }
+
+func inRegisters(types []byte, integers int) bool {
+	const floats = 8
+	n, f := 0, 0
+	for _, t := range types {
+		switch t {
+		case typeF32, typeF64, typeV128:
+			f++
+		default:
+			n++
 		}
-		return i <= integers && f <= floats
 	}
-	return fits(t.params) && fits(t.results)
+	return n <= integers && f <= floats
 }
 
 // bulkOperation writes memory.grow and the instructions behind the bulk prefix: the charge before, and the instruction

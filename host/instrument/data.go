@@ -177,7 +177,7 @@ func grown(b []byte, n int) []byte { return append(b, make([]byte, max(n, 0))...
 
 func (m *module) readDataCount(r *reader) {
 	at := r.at
-	if n := r.u32(); r.err == nil && int(n) != len(m.segments) {
+	if n := r.u32(); r.err == nil && uint64(n) != uint64(len(m.segments)) {
 		r.failAt(at, Malformed, "%d data segments are announced, but there are %d", n, len(m.segments))
 	}
 	m.dataCount = true

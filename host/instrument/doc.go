@@ -23,8 +23,8 @@
 //   - [StackGlobal] below zero: the stack has overflowed. The host must end the run.
 //   - [GrantedGlobal] and [FuelGlobal]: what was used so far is [Used] of the two.
 //
-// Before each call of an exported function it sets [StackGlobal] to the budget again, because functions do not clean up
-// when they return.
+// A call of an exported function that returns leaves [StackGlobal] as it was. One that traps does not: an instance that is
+// used again after a trap, as no sane host does, needs it set to the budget first.
 //
 // The runtime must have the features of WebAssembly 2.0 on; tail calls and extended constant expressions pass as well.
 // Every other feature is refused by its name. The guest must not be linked with other guests: an imported table is not
@@ -35,9 +35,10 @@
 // A unit of fuel is an instruction. A check stands at the entry of a function, at the beginning of each loop, and where
 // straight code gets long. It charges before anything runs, for the longest way to the next check, and so an upper bound
 // of what runs: up to about a thousand instructions for each turn of a loop of which only a few were run. A function that
-// is small and calls nothing has no check; each call of it pays for it. Memory instructions pay a unit for 8 bytes, those
-// of tables one for an element, memory.grow 64 for a page. A fill, copy or init of more than 1 MiB runs in pieces with a
-// check between, after the bounds were checked for the whole.
+// is small and calls nothing has no check; each call of it pays for it, except the host's.
+//
+// Memory instructions pay a unit for 8 bytes, those of tables one for an element, memory.grow 64 for a page. A fill, copy
+// or init of more than 1 MiB runs in pieces with a check between, after the bounds were checked for the whole.
 //
 // What a guest used is a function of what it did, exact to the unit, whatever the period is. It changes only with
 // [Version].
@@ -47,7 +48,7 @@
 //   - The host's function is called while the guest is in the middle of something. It must not call into the guest.
 //   - A start function runs, and so calls the host, before the module is instantiated. Only the module that is passed to
 //     the host's function can be asked then.
-//   - The stack level is an estimate of what wazero's compiler uses, usually too high, by a factor of up to three; a module
-//     made for it can stay below. wazero's own ceiling is the last resort.
+//   - The stack level is an estimate of what wazero's compiler uses, usually up to twice too high. A module made for it can
+//     stay below, and the frame of a function that calls none is not counted. wazero's own ceiling is the last resort.
 //   - A table.grow or memory.grow is one piece.
 package instrument

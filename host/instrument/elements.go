@@ -32,7 +32,7 @@ func (m *module) elementSegment(r *reader, out []byte) []byte {
 			table = r.u32()
 			out = uleb(out, table)
 		}
-		if r.err == nil && int(table) >= m.tables {
+		if r.err == nil && uint64(table) >= uint64(m.tables) {
 			r.failAt(at, Malformed, "table index %d is out of range, there are %d", table, m.tables)
 		}
 		out = m.constant(r, out)

@@ -1,5 +1,7 @@
 package instrument
 
+import "slices"
+
 // readCode checks the code. It is written later by writeCode, since what a call costs depends on the function that is
 // called, and what a segment's index is on all functions.
 func (m *module) readCode(r *reader) {
@@ -39,6 +41,7 @@ func (m *module) writeCode() error {
 	for i, cost := range m.light {
 		if m.taken[i] {
 			m.indirect = max(m.indirect, uint32(cost))
+			m.outside[i] = m.outside[i] || m.tailTables
 		}
 	}
 	r := m.bodies
@@ -52,7 +55,10 @@ func (m *module) writeCode() error {
 		body := c.r
 		c.scan()
 		c.r = body
-		e.function(m.cfg.has(Meter) && m.light[i] == 0, m.cfg.has(Stack) && c.deep)
+		e.metered = m.cfg.has(Meter) && m.light[i] == 0
+		e.leveled = m.cfg.has(Stack) && c.deep
+		e.restores = e.leveled && m.outside[i]
+		e.function()
 		v.b = append(uleb(v.b, uint32(len(e.out))), e.out...)
 		if len(v.b) > maxOutput {
 			return tooLarge()
@@ -64,40 +70,43 @@ func (m *module) writeCode() error {
 // emitter writes one function after the other.
 type emitter struct {
 	*code
-	m       *module
-	out     asm
-	metered bool
-	leveled bool
-	level   uint32 // the local that holds the stack level
-	mirror  uint32 // the local that mirrors the fuel in free loops
-	length  uint32 // the local that holds the length of a memory instruction
-	flow    flow
-	marks   []int // by check: where in out its cost stands
-	begun   int   // loops, so far
-	around  []int // the loops around this place
+	m   *module
+	out asm
+
+	metered  bool // the function has checks
+	leveled  bool // it keeps a stack level
+	restores bool // it puts the stack level back when it returns
+
+	level  uint32 // the local that holds the stack level
+	mirror uint32 // the local that mirrors the fuel in free loops
+	length uint32 // the local that holds the length of a memory instruction
+
+	flow   flow
+	marks  []int // by check: where in out its cost stands
+	begun  int   // loops, so far
+	around []int // the loops around this place
 }
 
 // function writes the function that the code has open and has been scanned.
-func (e *emitter) function(metered, leveled bool) {
-	e.metered, e.leveled = metered, leveled
+func (e *emitter) function() {
 	e.out, e.marks, e.begun, e.around = e.out[:0], e.marks[:0], 0, e.around[:0]
 	e.declareLocals()
-	if leveled {
+	if e.leveled {
 		e.out = e.out.op(opGlobalGet, e.m.level()).i32(int32(e.stack)).op(opI32Sub).op(opLocalSet, e.level)
 	}
 	e.flow.reset()
-	if metered {
+	if e.metered {
 		e.newCheck()
 	}
 	switch {
-	case metered && !e.dispatch:
-		e.setCheck(0, leveled)
-	case !metered && leveled:
+	case e.metered && !e.dispatch:
+		e.setCheck(0, e.leveled)
+	case !e.metered && e.leveled:
 		e.checkLevel()
 	}
 	for len(e.flow.frames) > 0 && e.r.err == nil {
 		in := e.next()
-		if metered && in.op != opEnd && e.flow.now.longest() >= maxPath {
+		if e.metered && in.op != opEnd && e.flow.now.longest() >= maxPath {
 			e.setCheck(e.newCheck(), false)
 		}
 		e.instruction(&in)
@@ -168,9 +177,12 @@ func (e *emitter) instruction(in *instruction) {
 	case opEnd:
 		e.endBlock(in)
 	case opBr, opBrIf, opBrTable:
-		e.copy(in)
 		e.branches(in)
-	case opReturn, opUnreachable:
+	case opReturn:
+		e.restoreLevel()
+		e.copy(in)
+		e.flow.stop()
+	case opUnreachable:
 		e.copy(in)
 		e.flow.stop()
 	case opCall, opCallIndirect, opReturnCall, opReturnIndirect:
@@ -187,6 +199,11 @@ func (e *emitter) instruction(in *instruction) {
 func (e *emitter) copy(in *instruction) { e.out = append(e.out, e.r.b[in.at:in.end]...) }
 
 func (e *emitter) branches(in *instruction) {
+	outermost := uint32(len(e.flow.frames) - 1)
+	if in.op != opBrTable && in.x == outermost || slices.Contains(in.targets, outermost) {
+		e.restoreLevel()
+	}
+	e.copy(in)
 	if in.op == opBrTable {
 		for _, l := range in.targets {
 			e.flow.branch(l)

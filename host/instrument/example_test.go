@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/jobhost/jobhost/host/instrument"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/sys"
+
+	"github.com/jobhost/jobhost/host/instrument"
 )
 
 // A guest that would loop for a long time is ended when it has used a hundred thousand units of fuel.

@@ -9,9 +9,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tetratelabs/wazero"
+
 	"github.com/jobhost/jobhost/host/instrument"
 	w "github.com/jobhost/jobhost/host/internal/wasmtest"
-	"github.com/tetratelabs/wazero"
 )
 
 // FuzzInstrument gives it arbitrary bytes. It must return an error of its own, or a module that the runtime accepts when,
@@ -65,16 +66,15 @@ func checkAcceptance(t *testing.T, bin []byte) bool {
 	if most := 4096 + 30*len(bin); len(out.Module) > most {
 		t.Errorf("%d bytes became %d", len(bin), len(out.Module))
 	}
-	ctx := t.Context()
-	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(features))
-	defer r.Close(ctx)
+	r, release := newRuntime(t, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(features))
+	defer release()
 	compile := func(bin []byte) (err error) {
 		defer func() {
 			if p := recover(); p != nil {
 				err = fmt.Errorf("panic: %v", p)
 			}
 		}()
-		_, err = r.CompileModule(ctx, bin)
+		_, err = r.CompileModule(t.Context(), bin)
 		return err
 	}
 	was, is := compile(withoutCustom(bin)), compile(out.Module)

@@ -6,10 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jobhost/jobhost/host/instrument"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/jobhost/jobhost/host/instrument"
 )
 
 // features are those that a host turns on.
@@ -41,7 +42,7 @@ func endOnOverflow(m api.Module) {
 	}
 }
 
-// resetStack does what a host does before each call.
+// resetStack lets an instance be used again after a trap.
 func resetStack(m api.Module, budget int32) {
 	if g, ok := m.ExportedGlobal(instrument.StackGlobal).(api.MutableGlobal); ok {
 		g.Set(api.EncodeI32(budget))
@@ -72,11 +73,10 @@ func outcomeOf(err error) string {
 // which returns its argument, and env.ids, which does so for three.
 type guest struct {
 	api.Module
-	ctx    context.Context
+	t      testing.TB
 	ticks  int    // calls of the host's function
 	called int    // calls of env.id and env.ids
 	limit  uint64 // the fuel after which a tick ends the guest; 0: none
-	stack  int32  // the budget that is set before each call
 
 	release func() // closes the runtime; globals can still be read
 }
@@ -94,28 +94,40 @@ func start(t testing.TB, bin []byte, cfg instrument.Config) *guest {
 // startPlain starts a module as it is.
 func startPlain(t testing.TB, bin []byte, cfg wazero.RuntimeConfig) *guest {
 	t.Helper()
-	g := &guest{ctx: t.Context(), stack: instrument.DefaultStack}
-	r := wazero.NewRuntimeWithConfig(g.ctx, cfg.WithCoreFeatures(features).WithMemoryLimitPages(2048))
-	g.release = func() { _ = r.Close(context.WithoutCancel(g.ctx)) }
-	t.Cleanup(g.release)
-	err := provideTick(g.ctx, r, g.tick)
-	if err != nil {
+	g := &guest{t: t}
+	r, release := newRuntime(t, cfg.WithCoreFeatures(features).WithMemoryLimitPages(2048))
+	g.release = release
+	if err := provideTick(t.Context(), r, g.tick); err != nil {
 		t.Fatal(err)
 	}
 	i32 := []api.ValueType{api.ValueTypeI32}
 	i32s := []api.ValueType{api.ValueTypeI32, api.ValueTypeI32, api.ValueTypeI32}
 	count := api.GoFunc(func(context.Context, []uint64) { g.called++ })
-	_, err = r.NewHostModuleBuilder("env").
+	_, err := r.NewHostModuleBuilder("env").
 		NewFunctionBuilder().WithGoFunction(count, i32, i32).Export("id").
 		NewFunctionBuilder().WithGoFunction(count, i32s, i32s).Export("ids").
-		Instantiate(g.ctx)
+		Instantiate(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g.Module, err = r.InstantiateWithConfig(g.ctx, bin, wazero.NewModuleConfig().WithStartFunctions()); err != nil {
+	if g.Module, err = r.InstantiateWithConfig(t.Context(), bin, wazero.NewModuleConfig().WithStartFunctions()); err != nil {
 		t.Fatal(err)
 	}
 	return g
+}
+
+// newRuntime is a runtime that is closed when the test ends, or before by calling release.
+func newRuntime(t testing.TB, cfg wazero.RuntimeConfig) (r wazero.Runtime, release func()) {
+	t.Helper()
+	r = wazero.NewRuntimeWithConfig(t.Context(), cfg)
+	ctx := context.WithoutCancel(t.Context())
+	release = func() {
+		if err := r.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(release)
+	return r, release
 }
 
 func (g *guest) tick(m api.Module) {
@@ -126,8 +138,7 @@ func (g *guest) tick(m api.Module) {
 	}
 }
 
-// call calls an export, with the stack budget set before.
+// call calls an export.
 func (g *guest) call(name string, args ...uint64) ([]uint64, error) {
-	resetStack(g.Module, g.stack)
-	return g.ExportedFunction(name).Call(g.ctx, args...)
+	return g.ExportedFunction(name).Call(g.t.Context(), args...)
 }

@@ -4,7 +4,7 @@ import "fmt"
 
 // Version changes whenever the output for some module would change. It belongs into the key of a cache of outputs,
 // beside the digest of the module and the [Config].
-const Version = 1
+const Version = 2
 
 // What the host provides and reads.
 const (
@@ -61,7 +61,7 @@ type Stats struct {
 // together, in a tick or while the guest does not run. The number is exact: it depends on nothing but what the guest
 // did, in particular not on the period.
 func Used(granted, fuel uint64) uint64 {
-	return granted - uint64(int64(int32(fuel))) //nolint:gosec // an i32 in the low half
+	return granted - uint64(int64(int32(fuel))) // an i32 in the low half
 }
 
 // Instrument checks a module and returns it with the parts of cfg built in. It keeps no reference to bin and is

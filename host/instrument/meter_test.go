@@ -190,9 +190,11 @@ func TestFuelIsExact(t *testing.T) {
 		want uint64
 	}{
 		"nothing": {func(*w.Module) []byte { return nil }, 0}, // too small for a check
-		"a loop": {func(*w.Module) []byte { return loop(0, n) },
+		"a loop": {
+			func(*w.Module) []byte { return loop(0, n) },
 			// A function that is one loop pays for what is around it, i32.const, local.set, loop and end, with each turn.
-			n * (4 + 6)},
+			n * (4 + 6),
+		},
 		"a fill of 2 MiB and a bit": {func(m *w.Module) []byte {
 			m.Memory(64, 64)
 			return slices.Concat(w.I32Const(0), w.I32Const(1), w.I32Const(2<<20+800), w.Bulk(w.MemoryFill, 0))

@@ -159,27 +159,29 @@ type module struct {
 	cfg Config
 	out map[byte]*vector // the sections to write that are vectors
 
-	types           []funcType
-	imported        []uint32 // the types of imported functions
-	defined         []uint32 // the types of defined functions
-	globals         int      // imported and defined, like the numbers that follow
-	importedGlobals int
-	tables          int
-	memories        int
-	ownMemory       bool   // the memory is defined here
-	pages           uint32 // minimum of the memory that is defined here
-	elements        int
-	segments        []dataSegment
-	initsActive     bool // a memory.init names an active segment
-	entries         int  // of all element segments
-	start           []byte
-	bodies          reader // the functions of the code section
-	dataCount       bool   // there is a data count section
-	added           added
+	types       []funcType
+	imported    []uint32 // the types of imported functions
+	defined     []uint32 // the types of defined functions
+	globals     int      // imported and defined, like the numbers that follow
+	tables      int
+	memories    int
+	ownMemory   bool   // the memory is defined here
+	pages       uint32 // minimum of the memory that is defined here
+	elements    int
+	segments    []dataSegment
+	initsActive bool // a memory.init names an active segment
+	entries     int  // of all element segments
+	start       []byte
+	bodies      reader // the functions of the code section
+	dataCount   bool   // there is a data count section
+	added       added
 
 	light    []uint8 // by defined function: what a call of it costs, when it has no check of its own; else 0
 	taken    []bool  // by defined function: it may be called through a reference
+	outside  []bool  // by defined function: it may return to the host
 	indirect uint32  // the largest cost in light of a function that is taken
+
+	tailTables bool // there are tail calls through tables
 
 	newSegments []uint32 // by data segment: its index after merging; nil: all as before
 	stats       Stats

@@ -7,9 +7,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/tetratelabs/wazero"
+
 	"github.com/jobhost/jobhost/host/instrument"
 	w "github.com/jobhost/jobhost/host/internal/wasmtest"
-	"github.com/tetratelabs/wazero"
 )
 
 // trapping is a module that traps three calls deep, with such name sections.
@@ -109,8 +110,7 @@ func TestOtherCustomSectionsStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt := wazero.NewRuntimeWithConfig(t.Context(), wazero.NewRuntimeConfigInterpreter().WithCustomSections(true))
-	defer rt.Close(t.Context())
+	rt, _ := newRuntime(t, wazero.NewRuntimeConfigInterpreter().WithCustomSections(true))
 	compiled, err := rt.CompileModule(t.Context(), r.Module)
 	if err != nil {
 		t.Fatal(err)

@@ -67,7 +67,6 @@ const (
 	prefixBulk        byte = 0xfc
 	prefixVector      byte = 0xfd
 	void              byte = 0x40
-	opI64Sub          byte = 0x7d
 	lastNumeric       byte = 0xc4
 	firstNumeric      byte = 0x45
 	vectorConst            = 12

@@ -6,10 +6,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/jobhost/jobhost/host/instrument"
-	w "github.com/jobhost/jobhost/host/internal/wasmtest"
 	"github.com/tetratelabs/wazero"
 	"pgregory.net/rapid"
+
+	"github.com/jobhost/jobhost/host/instrument"
+	w "github.com/jobhost/jobhost/host/internal/wasmtest"
 )
 
 // bulkPages is the memory of the guests below, some pieces of 1 MiB.

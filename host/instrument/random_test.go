@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/jobhost/jobhost/host/instrument"
 	"github.com/tetratelabs/wazero"
+
+	"github.com/jobhost/jobhost/host/instrument"
 )
 
 // seen is all that can be seen of a run.

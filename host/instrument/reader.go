@@ -148,25 +148,25 @@ func (r *reader) signed(bits int) int64 {
 // count reads how many entries follow, of at least size bytes each, and compares it with what is left and a limit.
 func (r *reader) count(what string, size, limit int) int {
 	at := r.at
-	n := int(r.u32())
+	n := uint64(r.u32())
 	switch {
 	case r.err != nil:
 		return 0
-	case n > r.left()/size:
+	case n > uint64(r.left()/size):
 		r.failAt(at, Malformed, "%d %s do not fit into the %d bytes that are left", n, what, r.left())
 		return 0
-	case n > limit:
+	case n > uint64(limit):
 		r.failAt(at, TooLarge, "%d %s, at most %d are allowed", n, what, limit)
 		return 0
 	}
-	return n
+	return int(n)
 }
 
 // index reads an index into a space of n things.
 func (r *reader) index(what string, n int) uint32 {
 	at := r.at
 	i := r.u32()
-	if r.err == nil && int(i) >= n {
+	if r.err == nil && uint64(i) >= uint64(n) {
 		r.failAt(at, Malformed, "%s index %d is out of range, there are %d", what, i, n)
 		return 0
 	}
@@ -265,7 +265,7 @@ func sleb(b []byte, v int64) []byte {
 	}
 }
 
-// padded32 writes v into exactly three bytes of signed LEB128; v is below 2^20.
+// padded writes v into exactly three bytes of signed LEB128; v is below 2^20.
 func padded(b []byte, v uint32) {
 	b[0], b[1], b[2] = byte(v)|0x80, byte(v>>7)|0x80, byte(v>>14)
 }

@@ -166,13 +166,14 @@ func (c *code) step(in *instruction, stack *stackUse) {
 			c.bind(f)
 		}
 		if in.op == opReturnCall || in.op == opReturnIndirect {
+			c.m.tailCall(in)
 			c.height = f.base
 		}
 	}
 }
 
 func (c *code) label(in *instruction, l uint32) {
-	if int(l) >= len(c.frames) {
+	if uint64(l) >= uint64(len(c.frames)) {
 		c.r.failAt(in.at, Malformed, "label %d is out of range, there are %d", l, len(c.frames))
 	}
 }

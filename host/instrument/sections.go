@@ -56,7 +56,6 @@ func (m *module) readImports(r *reader) {
 		case kind == kindGlobal:
 			r.globalType()
 			m.globals++
-			m.importedGlobals++
 		case kind == 4:
 			r.refuse(at, exceptions, "an imported tag")
 		default:
@@ -100,6 +99,7 @@ func (m *module) readFunctions(r *reader) {
 	m.stats.Functions = n
 	m.light = make([]uint8, n)
 	m.taken = make([]bool, n)
+	m.outside = make([]bool, n)
 }
 
 func (m *module) readMemory(r *reader) {
@@ -142,7 +142,7 @@ func (m *module) readExports(r *reader) {
 		switch {
 		case r.err != nil:
 		case kind == kindFunc:
-			v.b = uleb(v.b, m.referred(r.index("function", m.functions())))
+			v.b = uleb(v.b, m.open(r))
 		case kind == kindTable:
 			v.b = uleb(v.b, r.index("table", m.tables))
 		case kind == kindMemory:
@@ -158,7 +158,19 @@ func (m *module) readExports(r *reader) {
 }
 
 func (m *module) readStart(r *reader) {
-	m.start = uleb(nil, m.referred(r.index("function", m.functions())))
+	m.start = uleb(nil, m.open(r))
+}
+
+// open reads the index of a function that is called from outside, and returns the index to write.
+func (m *module) open(r *reader) uint32 {
+	fn := r.index("function", m.functions())
+	if r.err != nil {
+		return 0
+	}
+	if i := int(fn) - len(m.imported); i >= 0 {
+		m.outside[i] = true
+	}
+	return m.referred(fn)
 }
 
 // constant copies a constant expression, with its functions moved.

@@ -1,8 +1,10 @@
 package instrument_test
 
 import (
+	"bytes"
 	"errors"
 	"runtime"
+	"strings"
 	"slices"
 	"testing"
 
@@ -44,16 +46,55 @@ func TestRecursionEndsAtTheBudget(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				m := w.New()
 				m.Export("run", w.KindFunc, way(m))
-				g := start(t, m.Bytes(), instrument.Config{Skip: part})
-				for range 3 { // what one call leaves behind does not harm the next
+				g := start(t, m.Bytes(), instrument.Config{Period: noTick, Skip: part})
+				for range 5 { // what one call leaves behind does not harm the next
 					if got, err := g.call("run", 30_000); err != nil || got[0] != 30_000 {
 						t.Fatalf("a depth of 30,000: %v, %v; want it to fit into the budget", got, err)
 					}
+				}
+				for range 2 {
 					if _, err := g.call("run", 300_000); !errors.Is(err, errOverflow) {
 						t.Fatalf("a depth of 300,000: %v, want %v", err, errOverflow)
 					}
+					if level := int32(g.ExportedGlobal(instrument.StackGlobal).Get()); level != -1 {
+						t.Fatalf("the stack level is %d after an overflow, want -1", level)
+					}
+					resetStack(g.Module, instrument.DefaultStack)
 				}
 			})
+		}
+	}
+}
+
+// TestTheLevelIsBackAfterACall leaves a function in all ways there are but a trap.
+func TestTheLevelIsBackAfterACall(t *testing.T) {
+	call := w.Op(w.Call, 1)
+	get := w.Op(w.LocalGet, 0)
+	for name, code := range map[string][]byte{
+		"end":              call,
+		"return":           slices.Concat(call, w.Op(w.Return)),
+		"return in a loop": slices.Concat(w.Op(w.Loop, w.Void), call, get, w.Op(w.BrIf, 0), w.Op(w.Return), w.Op(w.End)),
+		"br":               slices.Concat(w.Op(w.Block, w.Void), call, w.Op(w.Br, 1), w.Op(w.End)),
+		"br_if":            slices.Concat(call, w.I32Const(1), w.Op(w.BrIf, 0), call),
+		"br_if not taken":  slices.Concat(call, get, w.Op(w.BrIf, 0), call),
+		"br_table":         slices.Concat(w.Op(w.Block, w.Void), call, get, w.Op(w.BrTable, 1, 1, 0), w.Op(w.End), call),
+		"return_call":      slices.Concat(call, w.Op(w.ReturnCall, 1)),
+		"by a table":       slices.Concat(call, w.I32Const(0), w.Op(0x13, 0, 0)),
+	} {
+		m := w.New()
+		m.Type("->")
+		m.Table(w.FuncRef, 1, 1)
+		m.Elements(0, 1)
+		m.Export("run", w.KindFunc, m.Func("i32 ->", "", code))
+		m.Func("->", "", w.Op(w.Call, 2), w.Op(w.Call, 2))
+		m.Func("->", "i32", loop(0, 2, w.Op(w.Call, 3)))
+		m.Func("->", "", bytes.Repeat([]byte{w.Nop}, 100))
+		g := start(t, m.Bytes(), instrument.Config{})
+		if _, err := g.call("run", 0); err != nil {
+			t.Fatal(err)
+		}
+		if level := int32(g.ExportedGlobal(instrument.StackGlobal).Get()); level != instrument.DefaultStack {
+			t.Errorf("%s: the stack level is %d, want the whole budget of %d", name, level, instrument.DefaultStack)
 		}
 	}
 }
@@ -69,11 +110,7 @@ func TestStackStaysNearTheBudget(t *testing.T) {
 	for i := range uint32(40) {
 		code = append(code, w.Op(w.LocalGet, 1+i), w.Op(w.I32Add))
 	}
-	locals := ""
-	for range 40 {
-		locals += "i32 "
-	}
-	m.Export("run", w.KindFunc, m.Func("i32 -> i32", locals, code...))
+	m.Export("run", w.KindFunc, m.Func("i32 -> i32", strings.Repeat("i32 ", 40), code...))
 	g := start(t, m.Bytes(), instrument.Config{})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/jobhost/jobhost/host/instrument"
 	w "github.com/jobhost/jobhost/host/internal/wasmtest"
-	"pgregory.net/rapid"
 )
 
 // growing is a module of tables with such limits, and for each an export that grows it and returns what the guest sees.

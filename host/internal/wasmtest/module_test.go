@@ -4,9 +4,10 @@ import (
 	"context"
 	"testing"
 
-	"github.com/jobhost/jobhost/host/internal/wasmtest"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+
+	"github.com/jobhost/jobhost/host/internal/wasmtest"
 )
 
 func TestModuleRunsInWazero(t *testing.T) {
@@ -31,7 +32,11 @@ func TestModuleRunsInWazero(t *testing.T) {
 
 	ctx := t.Context()
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithCustomSections(true))
-	defer r.Close(ctx)
+	defer func() {
+		if err := r.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
 	_, err := r.NewHostModuleBuilder("env").NewFunctionBuilder().
 		WithFunc(func(_ context.Context, a, b int32) int32 { return a + b }).Export("add").Instantiate(ctx)
 	if err != nil {
