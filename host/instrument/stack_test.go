@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"runtime"
-	"strings"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/jobhost/jobhost/host/instrument"
