@@ -53,8 +53,8 @@ func (o *oracle) number(f int, s string) int {
 
 // has reports whether a plain item of field f holds v.
 func (o *oracle) has(f, v int) bool {
-	if o.fields[f] == nil {
-		return true
+	if o.fields[f] == nil || f == 6 && slices.Equal(o.fields[f], []string{"*"}) {
+		return true // a year that is not restricted has no bound
 	}
 	for _, item := range o.fields[f] {
 		base, step, stepped := strings.Cut(item, "/")
