@@ -41,6 +41,7 @@ func FuzzNext(f *testing.F) {
 	f.Add("0 0 29 2 *", uint8(0), int64(3981916800), int64(0))
 	f.Add("0 0 31W * ? 2099", uint8(4), int64(-1), int64(999_999_999))
 	f.Add("*/7 * * L * 1#5", uint8(3), int64(4102444800), int64(0))
+	f.Add("0 0 *,1 1 0", uint8(1), int64(1793500259), int64(84))
 	f.Add("0 0 0 1 1 0 *", uint8(5), int64(4102445000), int64(0)) // after the last year that can be named
 	f.Fuzz(func(t *testing.T, expr string, zone uint8, second, nanosecond int64) {
 		e, err := cron.Parse(expr)

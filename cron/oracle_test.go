@@ -51,9 +51,12 @@ func (o *oracle) number(f int, s string) int {
 	return strings.Index(names[f], s)/3 + oracleLow[f]
 }
 
+// whole reports whether text is all there is in field f.
+func (o *oracle) whole(f int, text string) bool { return slices.Equal(o.fields[f], []string{text}) }
+
 // has reports whether a plain item of field f holds v.
 func (o *oracle) has(f, v int) bool {
-	if o.fields[f] == nil || f == 6 && slices.Equal(o.fields[f], []string{"*"}) {
+	if o.fields[f] == nil || f == 6 && o.whole(f, "*") {
 		return true // a year that is not restricted has no bound
 	}
 	for _, item := range o.fields[f] {
@@ -159,7 +162,7 @@ func (o *oracle) date(t time.Time) bool {
 	if !o.has(6, t.Year()) || !o.has(4, int(t.Month())) {
 		return false
 	}
-	open := func(f int) bool { return o.fields[f][0] == "*" || o.fields[f][0] == "?" }
+	open := func(f int) bool { return o.whole(f, "*") || o.whole(f, "?") }
 	switch {
 	case open(3) && open(5):
 		return true
