@@ -40,11 +40,11 @@ type Trigger struct {
 
 // Refusals says which firings of a trigger did not become a run, and why the last one did not.
 type Refusals struct {
-	Skipped  int // misfires under the skip policy, and make-ups that would fall outside the window
-	Blocked  int // found a run of their exclusive job in progress
-	Deadline int // later than the start deadline
-	Last     string
-	At       time.Time
+	Skipped  int       `json:"skipped,omitempty"`  // misfires under the skip policy, and make-ups that would fall outside the window
+	Blocked  int       `json:"blocked,omitempty"`  // found a run of their exclusive job in progress
+	Deadline int       `json:"deadline,omitempty"` // later than the start deadline
+	Last     string    `json:"last,omitempty"`     // why the last one did not
+	At       time.Time `json:"at,omitzero"`        // when that was decided
 }
 
 // OneShot is what the run of a retry-, recovery- or manual- trigger will be (SPEC 10.4).

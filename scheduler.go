@@ -15,6 +15,9 @@ type Scheduler interface {
 	// Schedule defines or replaces jobs. A trigger keeps its state where its schedule text is unchanged.
 	// Errors: InvalidDefinition, NotFoundPlugin.
 	Schedule(ctx context.Context, defs []JobDef) []Result[JobInfo]
+	// Restore puts the definitions of the answering instance's files back, also of jobs that were deleted (SPEC 21).
+	// Errors: NotFoundDefinition for a job that no file defines, NotFoundJob for a name that is nowhere.
+	Restore(ctx context.Context, names []Name) []Result[JobInfo]
 	// Delete removes jobs, triggers and one-shots; their history stays. A run in progress goes on. Errors: NotFoundJob.
 	Delete(ctx context.Context, names []Name) []Result[struct{}]
 	// Pause stops the firing of jobs or triggers until Resume; both are idempotent. Runs in progress go on.
@@ -32,6 +35,9 @@ type Scheduler interface {
 	CancelRuns(ctx context.Context, ids []RunID) []Result[struct{}]
 	// Status describes jobs; an empty list means all, by name. Errors: NotFoundJob.
 	Status(ctx context.Context, names []Name) []Result[JobStatus]
+	// Explain says why a job is not running now, by the first reason that holds in the order of SPEC 32.
+	// Errors: NotFoundJob.
+	Explain(ctx context.Context, name Name) (Explanation, error)
 	// Runs lists the history, newest start first. Errors: InvalidPage.
 	Runs(ctx context.Context, q RunQuery) ([]Run, error)
 	CountRuns(ctx context.Context, q RunQuery) (int, error)
@@ -43,6 +49,15 @@ type Scheduler interface {
 	Log(ctx context.Context, id RunID, q LogQuery) iter.Seq2[LogEntry, error]
 	// Output is what the run returned, empty if nothing. Errors: NotFoundRun.
 	Output(ctx context.Context, id RunID) ([]byte, error)
+	// Events yields what happens on the answering instance from the call on, until it stops or ctx ends, which is an
+	// error. The result is for one loop; who leaves that hears no more, and who never enters it must end ctx. A reader
+	// that is 1,024 events behind misses some (SPEC 24).
+	Events(ctx context.Context) iter.Seq2[Event, error]
+	// Nodes lists the nodes that share the store, by id; on a private store the answering one (SPEC 18).
+	Nodes(ctx context.Context) ([]Node, error)
+	// Drain asks a node to fire no more triggers, for good: it takes requests, its runs go on, and a restart ends the
+	// draining. Another node hears of it within a poll interval (SPEC 20). Errors: NotFoundNode.
+	Drain(ctx context.Context, node string) error
 }
 
 // Result is the answer to one item of a list.

@@ -126,9 +126,10 @@ func word[E ~uint8](words []string, e E) string {
 	return fmt.Sprintf("unknown(%d)", e)
 }
 
+// read finds the value of a word. The empty one, which stands for the zero value of some types, is no word.
 func read[E ~uint8](e *E, words []string, b []byte, what string) error {
 	i := slices.Index(words, string(b))
-	if i < 0 {
+	if i < 0 || len(b) == 0 {
 		return fmt.Errorf("%q is no %s; want one of %q", b, what, slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" }))
 	}
 	*e = E(i)

@@ -112,7 +112,7 @@ func checkText[E interface {
 		t.Errorf("value %d has the name %q, which the test does not know", n, got)
 	}
 	kept := E(1)
-	for _, bad := range []string{"RUNNING", "unknown(1)", "Nothing"} {
+	for _, bad := range []string{"", "RUNNING", "unknown(1)", "Nothing"} {
 		if err := read(&kept, []byte(bad)); err == nil || kept != 1 || !strings.Contains(err.Error(), values[1]) {
 			t.Errorf("%q was read as %d, error %v; want an error that lists the words", bad, kept, err)
 		}

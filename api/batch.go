@@ -16,6 +16,7 @@ type items[T any] struct {
 
 func (h *handler) batches(a huma.API) {
 	batch(h, a, "schedule-jobs", "/v1/jobs:schedule", "Define or replace jobs", Definition.JobDef, h.s.Schedule)
+	batch(h, a, "restore-jobs", "/v1/jobs:restore", "Put the definitions of the files back", same[jobhost.Name], h.s.Restore)
 	batch(h, a, "delete-jobs", "/v1/jobs:delete", "Remove jobs; their history stays", same[jobhost.Name], done(h.s.Delete))
 	batch(h, a, "pause-jobs", "/v1/jobs:pause", "Stop the firing of jobs or triggers", plain(Target.target), done(h.s.Pause))
 	batch(h, a, "resume-jobs", "/v1/jobs:resume", "Let jobs or triggers fire again", plain(Target.target), done(h.s.Resume))

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -68,6 +67,11 @@ func (c *Client) Schedule(ctx context.Context, defs []jobhost.JobDef) []jobhost.
 		}
 		return DefinitionOf(d), err
 	})
+}
+
+// Restore implements [jobhost.Scheduler].
+func (c *Client) Restore(ctx context.Context, names []jobhost.Name) []jobhost.Result[jobhost.JobInfo] {
+	return exchange[jobhost.Name, jobhost.Name, jobhost.JobInfo](ctx, c, "jobs:restore", names, same)
 }
 
 // Delete implements [jobhost.Scheduler].
@@ -162,9 +166,7 @@ func (c *Client) Next(ctx context.Context, q jobhost.NextQuery) ([]jobhost.Slot,
 		r.query.add("schedule", q.Schedule)
 	} else {
 		if !jobhost.ValidName(q.Job) { // it could not stand in a path
-			return nil, &jobhost.Error{
-				Code: jobhost.NotFoundJob, Op: "api.next", Msg: fmt.Sprintf("job %q does not exist", q.Job), Params: map[string]any{"job": q.Job},
-			}
+			return nil, noJob(q.Job)
 		}
 		r.path = []string{"jobs", q.Job, "next"}
 		r.query.add("trigger", q.Trigger)
@@ -174,6 +176,21 @@ func (c *Client) Next(ctx context.Context, q jobhost.NextQuery) ([]jobhost.Slot,
 	var slots []jobhost.Slot
 	err := c.do(ctx, r, &slots)
 	return slots, err
+}
+
+func noJob(name jobhost.Name) error {
+	return &jobhost.Error{
+		Code: jobhost.NotFoundJob, Op: "api.job", Msg: fmt.Sprintf("job %q does not exist", name), Params: map[string]any{"job": name},
+	}
+}
+
+// Explain implements [jobhost.Scheduler].
+func (c *Client) Explain(ctx context.Context, name jobhost.Name) (x jobhost.Explanation, err error) {
+	if !jobhost.ValidName(name) { // it could not stand in a path
+		return x, noJob(name)
+	}
+	err = c.do(ctx, request{method: http.MethodGet, path: []string{"jobs", name, "explain"}}, &x)
+	return x, err
 }
 
 // Output implements [jobhost.Scheduler].
@@ -220,7 +237,7 @@ func (c *Client) Log(ctx context.Context, id jobhost.RunID, q jobhost.LogQuery) 
 			c.logArray(ctx, resp.Body, yield)
 			return
 		}
-		c.logLines(ctx, resp.Body, yield)
+		readLines(ctx, c, resp.Body, yield)
 	}
 }
 
@@ -234,27 +251,5 @@ func (c *Client) logArray(ctx context.Context, r io.Reader, yield func(jobhost.L
 		if !yield(e, nil) {
 			return
 		}
-	}
-}
-
-func (c *Client) logLines(ctx context.Context, r io.Reader, yield func(jobhost.LogEntry, error) bool) {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxLine)
-	for lines.Scan() {
-		var l line
-		switch err := json.Unmarshal(lines.Bytes(), &l); {
-		case err != nil:
-			yield(jobhost.LogEntry{}, c.broken(ctx, err))
-			return
-		case l.Problem != nil:
-			yield(jobhost.LogEntry{}, l.Problem.Err())
-			return
-		}
-		if !yield(l.LogEntry, nil) {
-			return
-		}
-	}
-	if err := lines.Err(); err != nil {
-		yield(jobhost.LogEntry{}, c.broken(ctx, err))
 	}
 }

@@ -61,6 +61,12 @@ func TestEveryListMethodRoundTrips(t *testing.T) {
 		}}).Schedule(ctx, []jobhost.JobDef{def, def})
 		same(t, "answers", got, want)
 	})
+	t.Run("Restore", func(t *testing.T) {
+		names := []jobhost.Name{"a", "/"}
+		want := []jobhost.Result[jobhost.JobInfo]{{Value: jobhost.JobInfo{Name: "a", Source: jobhost.SourceFile}}, {Err: bad}}
+		got := dial(t, fake{restore: func(in []jobhost.Name) []jobhost.Result[jobhost.JobInfo] { same(t, "names", in, names); return want }}).Restore(ctx, names)
+		same(t, "answers", got, want)
+	})
 	t.Run("Delete", func(t *testing.T) {
 		names := []jobhost.Name{"a", "b", "../c"}
 		got := dial(t, fake{delete: func(in []jobhost.Name) []jobhost.Result[struct{}] { same(t, "names", in, names); return mixed }}).Delete(ctx, names)
@@ -168,6 +174,26 @@ func TestEveryReadRoundTrips(t *testing.T) {
 			same(t, "output", string(got), want)
 		}
 	})
+	t.Run("Explain", func(t *testing.T) {
+		want := jobhost.Explanation{Job: "a", Answer: "in one sentence", Triggers: []jobhost.TriggerExplanation{
+			{Trigger: "t", State: "Blocked", Due: t0, Answer: "a run is in progress", Refused: &jobhost.Refusals{Blocked: 2, Last: "l", At: t0}},
+			{Trigger: "u", State: "Complete", Answer: "it has no next due"},
+		}}
+		got, err := dial(t, fake{explain: func(n jobhost.Name) (jobhost.Explanation, error) { same(t, "name", n, "a"); return want, nil }}).Explain(ctx, "a")
+		same(t, "error", err, nil)
+		same(t, "explanation", got, want)
+	})
+	t.Run("Nodes and Drain", func(t *testing.T) {
+		want := []jobhost.Node{{ID: "n:1:x", Host: "n", Version: "dev", Started: t0, Beat: t0, FileJobs: []jobhost.Name{"a", "b"}}, {ID: "m"}}
+		c := dial(t, fake{
+			nodes: func() ([]jobhost.Node, error) { return want, nil },
+			drain: func(id string) error { same(t, "node", id, "n:1:x y/z%2F?#"); return nil },
+		})
+		got, err := c.Nodes(ctx)
+		same(t, "error", err, nil)
+		same(t, "nodes", got, want)
+		same(t, "drain", c.Drain(ctx, "n:1:x y/z%2F?#"), nil)
+	})
 	t.Run("a malformed id is a run that is not there", func(t *testing.T) {
 		c := dial(t, fake{})
 		_, err := c.Output(ctx, "../jobs")
@@ -177,13 +203,18 @@ func TestEveryReadRoundTrips(t *testing.T) {
 		}
 		_, err = c.Next(ctx, jobhost.NextQuery{Job: ".."})
 		same(t, "code", jobhost.CodeOf(err), jobhost.NotFoundJob)
+		_, err = c.Explain(ctx, "a/b")
+		same(t, "code", jobhost.CodeOf(err), jobhost.NotFoundJob)
+		for _, id := range []string{"", ".", ".."} {
+			same(t, "code", jobhost.CodeOf(c.Drain(ctx, id)), jobhost.NotFoundNode)
+		}
 	})
 }
 
 func TestAllJobsAreReadInPages(t *testing.T) {
 	var all []jobhost.Result[jobhost.JobStatus]
 	for i := range 2*api.MaxPage + 5 {
-		all = append(all, jobhost.Result[jobhost.JobStatus]{Value: jobhost.JobStatus{Name: fmt.Sprintf("job%05d", i), Triggers: []jobhost.TriggerStatus{}}})
+		all = append(all, jobhost.Result[jobhost.JobStatus]{Value: jobhost.JobStatus{Name: fmt.Sprintf("job%05d", i), Source: jobhost.SourceFile, Triggers: []jobhost.TriggerStatus{}}})
 	}
 	calls := 0
 	c := dial(t, fake{status: func(names []jobhost.Name) []jobhost.Result[jobhost.JobStatus] {
@@ -238,7 +269,7 @@ func TestAPageDescribesItsJobsOnly(t *testing.T) {
 
 func TestErrorsOfEveryCodeComeBackAsTheyWere(t *testing.T) {
 	for _, code := range []jobhost.Code{
-		jobhost.NotFoundJob, jobhost.NotFoundPlugin, jobhost.NotFoundTrigger, jobhost.NotFoundRun, jobhost.InvalidDefinition, jobhost.InvalidPage,
+		jobhost.NotFoundJob, jobhost.NotFoundPlugin, jobhost.NotFoundTrigger, jobhost.NotFoundRun, jobhost.NotFoundDefinition, jobhost.NotFoundNode, jobhost.InvalidDefinition, jobhost.InvalidPage,
 		jobhost.JobRunning, jobhost.LeaseHeld, jobhost.Canceled, jobhost.NotServing, jobhost.LeaseUnreachable, jobhost.StoreUnreachable,
 		jobhost.StoreFull, jobhost.TimedOut, jobhost.Unexpected,
 	} {
@@ -254,12 +285,23 @@ func TestErrorsOfEveryCodeComeBackAsTheyWere(t *testing.T) {
 				log: func(context.Context, jobhost.RunID, jobhost.LogQuery) iter.Seq2[jobhost.LogEntry, error] {
 					return func(yield func(jobhost.LogEntry, error) bool) { yield(jobhost.LogEntry{}, want) }
 				},
+				events: func(context.Context) iter.Seq2[jobhost.Event, error] {
+					return func(yield func(jobhost.Event, error) bool) { yield(jobhost.Event{}, want) }
+				},
+				explain: func(jobhost.Name) (jobhost.Explanation, error) { return jobhost.Explanation{}, wrapped },
+				drain:   func(string) error { return wrapped },
 			})
 			_, err := jobhost.One(c.Delete(t.Context(), []jobhost.Name{"x"}))
 			sameError(t, err, want)
 			_, err = c.Runs(t.Context(), jobhost.RunQuery{})
 			sameError(t, err, want)
 			sameError(t, c.Status(t.Context(), nil)[0].Err, want)
+			_, err = c.Explain(t.Context(), "x")
+			sameError(t, err, want)
+			sameError(t, c.Drain(t.Context(), "n"), want)
+			for _, err := range c.Events(t.Context()) {
+				sameError(t, err, want)
+			}
 			for _, follow := range []bool{false, true} {
 				n := 0
 				for _, err := range c.Log(t.Context(), id1, jobhost.LogQuery{Follow: follow}) {
@@ -421,6 +463,66 @@ func TestALogWithoutFollowIsWhole(t *testing.T) {
 			got = append(got, e)
 		}
 		same(t, "entries", got, want)
+	}
+}
+
+func TestEventsAreFollowedFromTheCallOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		listens := false
+		want := jobhost.Event{
+			Topic: jobhost.TopicRunRetry, Time: t0, Job: "a", Trigger: "t", Run: id1, Kind: jobhost.KindRetry, Attempt: 2, RetryOf: id2, Node: "n<>", At: t0,
+			StartedAt: t0, EndedAt: t0, ErrorCode: "MINE",
+		}
+		c := dial(t, fake{events: func(context.Context) iter.Seq2[jobhost.Event, error] {
+			listens = true
+			return func(yield func(jobhost.Event, error) bool) {
+				for range 3 {
+					time.Sleep(time.Hour)
+					if !yield(want, nil) {
+						return
+					}
+				}
+			}
+		}})
+		events := c.Events(t.Context())
+		same(t, "listens with the call", listens, true)
+		n := 0
+		for e, err := range events {
+			n++
+			same(t, "error", err, nil)
+			same(t, "event", e, want)
+			same(t, "arrived", time.Since(begin), time.Duration(n)*time.Hour)
+		}
+		same(t, "events", n, 3)
+	})
+}
+
+func TestLeavingEventsEndsTheRequest(t *testing.T) {
+	for name, leave := range map[string]func(iter.Seq2[jobhost.Event, error], context.CancelFunc){
+		"by leaving the loop": func(events iter.Seq2[jobhost.Event, error], _ context.CancelFunc) {
+			for range events { //nolint:errcheck // it is left at once
+				break
+			}
+		},
+		"by the context, without a loop": func(_ iter.Seq2[jobhost.Event, error], cancel context.CancelFunc) { cancel() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ended := make(chan struct{})
+				c := dial(t, fake{events: func(ctx context.Context) iter.Seq2[jobhost.Event, error] {
+					return func(yield func(jobhost.Event, error) bool) {
+						defer close(ended)
+						yield(jobhost.Event{Topic: jobhost.TopicJobDeleted}, nil)
+						<-ctx.Done()
+					}
+				}})
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				leave(c.Events(ctx), cancel)
+				<-ended
+			})
+		})
 	}
 }
 

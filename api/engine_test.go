@@ -115,6 +115,8 @@ func TestTheClientIsAsGoodAsTheEngine(t *testing.T) {
 			"Runs of a state": both(c.Runs(ctx, jobhost.RunQuery{States: []jobhost.RunState{jobhost.RunFailed}}))(e.Runs(ctx, jobhost.RunQuery{States: []jobhost.RunState{jobhost.RunFailed}})),
 			"CountRuns":       both(c.CountRuns(ctx, jobhost.RunQuery{Job: "a"}))(e.CountRuns(ctx, jobhost.RunQuery{Job: "a"})),
 			"Plugins":         both(c.Plugins(ctx))(e.Plugins(ctx)),
+			"Nodes":           both(c.Nodes(ctx))(e.Nodes(ctx)),
+			"Explain":         both(c.Explain(ctx, "a"))(e.Explain(ctx, "a")),
 			"Next":            both(c.Next(ctx, jobhost.NextQuery{Job: "a", Count: 3}))(e.Next(ctx, jobhost.NextQuery{Job: "a", Count: 3})),
 			"Next of a text":  both(c.Next(ctx, jobhost.NextQuery{Schedule: "cron 0 0 9 * * MON"}))(e.Next(ctx, jobhost.NextQuery{Schedule: "cron 0 0 9 * * MON"})),
 		} {
@@ -153,6 +155,10 @@ func TestErrorsOfTheEngineComeThrough(t *testing.T) {
 		for name, f := range map[string]func(s jobhost.Scheduler) error{
 			"status of a job that is not there": func(s jobhost.Scheduler) error { return s.Status(t.Context(), []jobhost.Name{"x"})[0].Err },
 			"delete it":                         func(s jobhost.Scheduler) error { return s.Delete(t.Context(), []jobhost.Name{"x"})[0].Err },
+			"restore it":                        func(s jobhost.Scheduler) error { return s.Restore(t.Context(), []jobhost.Name{"x"})[0].Err },
+			"restore one that is in no file":    func(s jobhost.Scheduler) error { return s.Restore(t.Context(), []jobhost.Name{"a"})[0].Err },
+			"explain it":                        func(s jobhost.Scheduler) error { _, err := s.Explain(t.Context(), "x"); return err },
+			"drain a node that is not there":    func(s jobhost.Scheduler) error { return s.Drain(t.Context(), "x") },
 			"pause an unknown job":              func(s jobhost.Scheduler) error { return s.Pause(t.Context(), []jobhost.Target{{Job: "x"}})[0].Err },
 			"pause an unknown trigger": func(s jobhost.Scheduler) error {
 				return s.Pause(t.Context(), []jobhost.Target{{Job: "a", Trigger: "x"}})[0].Err
@@ -280,6 +286,53 @@ func TestALiveLogIsFollowedThroughTheClient(t *testing.T) {
 		if heard > time.Second || time.Since(begin) < time.Hour {
 			t.Errorf("heard after %v, over after %v; want at once, and with the run", heard, time.Since(begin))
 		}
+	})
+}
+
+func TestEventsOfAnEngineThroughTheClient(t *testing.T) {
+	through(t, "nothing is missed from the call on", func(t *testing.T, c *api.Client, _ *engine.Engine) {
+		t.Helper()
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		events := c.Events(ctx)
+		define(t, c, jobhost.NewJob("a", "p"))
+		if _, err := jobhost.One(c.Trigger(t.Context(), []jobhost.TriggerRequest{{Job: "a", Data: data(t, orders{Fail: "MINE"})}})); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for e, err := range events {
+			got = append(got, fmt.Sprint(e.Topic, " ", e.Job, " ", e.ErrorCode, " ", err))
+		}
+		same(t, "events", got, []string{
+			"scheduling.job.scheduled a  <nil>", "scheduling.run.started a  <nil>", "scheduling.run.failed a MINE <nil>", "   context deadline exceeded",
+		})
+	})
+}
+
+func TestS179RestoreThroughTheClient(t *testing.T) {
+	through(t, "S-179 the file's definition comes back", func(t *testing.T, c *api.Client, e *engine.Engine) {
+		t.Helper()
+		if err := e.Apply(t.Context(), []jobhost.JobDef{jobhost.NewJob("a", "p")}); err != nil {
+			t.Fatal(err)
+		}
+		changed := jobhost.NewJob("a", "p")
+		changed.Description = "another one"
+		info := c.Schedule(t.Context(), []jobhost.JobDef{changed})
+		same(t, "source", info[0].Value.Source, jobhost.SourceOverridden)
+		info = c.Restore(t.Context(), []jobhost.Name{"a"})
+		same(t, "source", info[0].Value.Source, jobhost.SourceFile)
+	})
+}
+
+func TestANodeDrainsThroughTheClient(t *testing.T) {
+	through(t, "by its id", func(t *testing.T, c *api.Client, e *engine.Engine) {
+		t.Helper()
+		nodes, err := c.Nodes(t.Context())
+		if err != nil || len(nodes) != 1 || nodes[0].ID != e.NodeID() {
+			t.Fatalf("nodes %v, %v; want %s", nodes, err, e.NodeID())
+		}
+		same(t, "error", c.Drain(t.Context(), nodes[0].ID), nil)
+		same(t, "state", e.State(), engine.Draining)
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 // fake is a scheduler whose answers a test chooses. A method that the test did not set must not be called.
 type fake struct {
 	schedule func([]jobhost.JobDef) []jobhost.Result[jobhost.JobInfo]
+	restore  func([]jobhost.Name) []jobhost.Result[jobhost.JobInfo]
 	delete   func([]jobhost.Name) []jobhost.Result[struct{}]
 	pause    func([]jobhost.Target) []jobhost.Result[struct{}]
 	resume   func([]jobhost.Target) []jobhost.Result[struct{}]
@@ -28,6 +29,10 @@ type fake struct {
 	next     func(jobhost.NextQuery) ([]jobhost.Slot, error)
 	log      func(context.Context, jobhost.RunID, jobhost.LogQuery) iter.Seq2[jobhost.LogEntry, error]
 	output   func(jobhost.RunID) ([]byte, error)
+	explain  func(jobhost.Name) (jobhost.Explanation, error)
+	events   func(context.Context) iter.Seq2[jobhost.Event, error]
+	nodes    func() ([]jobhost.Node, error)
+	drain    func(string) error
 }
 
 var _ jobhost.Scheduler = fake{}
@@ -78,6 +83,20 @@ func (f fake) Log(ctx context.Context, id jobhost.RunID, q jobhost.LogQuery) ite
 
 func (f fake) Output(_ context.Context, id jobhost.RunID) ([]byte, error) { return f.output(id) }
 
+func (f fake) Restore(_ context.Context, names []jobhost.Name) []jobhost.Result[jobhost.JobInfo] {
+	return f.restore(names)
+}
+
+func (f fake) Explain(_ context.Context, name jobhost.Name) (jobhost.Explanation, error) {
+	return f.explain(name)
+}
+
+func (f fake) Events(ctx context.Context) iter.Seq2[jobhost.Event, error] { return f.events(ctx) }
+
+func (f fake) Nodes(context.Context) ([]jobhost.Node, error) { return f.nodes() }
+
+func (f fake) Drain(_ context.Context, node string) error { return f.drain(node) }
+
 // dial returns a client of a handler over s, without a socket between them.
 func dial(t *testing.T, s jobhost.Scheduler) *api.Client {
 	t.Helper()
@@ -120,6 +139,10 @@ func (l *loop) RoundTrip(r *http.Request) (*http.Response, error) {
 	select {
 	case resp := <-w.first:
 		resp.Body, resp.Request = &hangUp{out, end}, r
+		context.AfterFunc(r.Context(), func() { // as a transport does
+			end()
+			_ = out.CloseWithError(r.Context().Err()) // a pipe's close does not fail
+		})
 		return resp, nil
 	case <-r.Context().Done():
 		end()

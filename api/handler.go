@@ -27,6 +27,7 @@ type Config struct {
 	Ready   func() error     // why the process is not ready, nil when it is; nil: always ready
 	Now     func() time.Time // the clock of the deadlines below; nil: no write deadlines
 	Log     *slog.Logger     // panics and connection errors; nil: nowhere
+	Store   StoreKeeper      // of the scheduler; nil: its store has no file
 
 	HeaderTimeout time.Duration // for the head of a request
 	BodyTimeout   time.Duration // for the body of a request
@@ -81,6 +82,8 @@ func NewHandler(s jobhost.Scheduler, cfg Config) http.Handler {
 	h.batches(a)
 	h.runs(a)
 	h.logs(a)
+	h.nodes(a)
+	h.store(a)
 	return h.guard(routes(mux))
 }
 

@@ -83,6 +83,23 @@ func steady() fake {
 			return func(func(jobhost.LogEntry, error) bool) {}
 		},
 		output: func(jobhost.RunID) ([]byte, error) { return nil, nil },
+		restore: func(in []jobhost.Name) []jobhost.Result[jobhost.JobInfo] {
+			rs := make([]jobhost.Result[jobhost.JobInfo], len(in))
+			for i, n := range in {
+				rs[i].Value = jobhost.JobInfo{Name: n, Source: jobhost.SourceFile}
+			}
+			return rs
+		},
+		explain: func(n jobhost.Name) (jobhost.Explanation, error) {
+			return jobhost.Explanation{Job: n, Answer: "it is not due yet", Triggers: []jobhost.TriggerExplanation{}}, nil
+		},
+		events: func(context.Context) iter.Seq2[jobhost.Event, error] {
+			return func(yield func(jobhost.Event, error) bool) {
+				yield(jobhost.Event{Topic: jobhost.TopicRunStarted, Time: t0, Job: "a"}, nil)
+			}
+		},
+		nodes: func() ([]jobhost.Node, error) { return nil, nil },
+		drain: func(string) error { return nil },
 	}
 }
 
@@ -180,6 +197,12 @@ func TestAnswersOfTheRoutes(t *testing.T) {
 		{"POST", "/v1/jobs/a/resume", "", 204, ""},
 		{"POST", "/v1/jobs/a/triggers/t/pause", "", 204, ""},
 		{"POST", "/v1/jobs/a/triggers/t/resume", "", 204, ""},
+		{"POST", "/v1/jobs/a/restore", "", 200, `{"name":"a","source":"File"}`},
+		{"POST", "/v1/jobs:restore", `["a"]`, 200, `[{"ok":true,"value":{"name":"a","source":"File"}}]`},
+		{"GET", "/v1/jobs/a/explain", "", 200, `{"job":"a","answer":"it is not due yet","triggers":[]}`},
+		{"GET", "/v1/events", "", 200, `{"topic":"scheduling.run.started","time":"2026-01-05T00:00:00.123456Z","job":"a"}` + "\n"},
+		{"GET", "/v1/nodes", "", 200, "[]\n"},
+		{"POST", "/v1/nodes/host:1:x/drain", "", 202, ""},
 		{"POST", "/v1/jobs/a/trigger", "", 200, `{"id":"` + run},
 		{"POST", "/v1/jobs/a/enqueue", "", 202, `{"id":"` + run + `"}`},
 		{"GET", "/v1/runs", "", 200, `[{"id":"` + run},

@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding"
-	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -47,11 +46,7 @@ func words[E any, P interface {
 	var out []E
 	for _, name := range names {
 		var e E
-		err := P(&e).UnmarshalText([]byte(name))
-		if err == nil && name == "" {
-			err = errors.New("is empty; want a name, or no filter at all")
-		}
-		if err != nil {
+		if err := P(&e).UnmarshalText([]byte(name)); err != nil {
 			return nil, &jobhost.Error{Code: jobhost.InvalidDefinition, Op: "api.runs", Msg: fmt.Sprintf("%s: %v", what, err), Err: err}
 		}
 		out = append(out, e)

@@ -32,8 +32,13 @@
 // A firing changes four keys when it is claimed (trigger, ready twice, open) and three when it has ended (open, runs,
 // jobruns).
 //
+// Besides, a store can be described ([Store.Stats]), saved while it works ([Store.Backup]), and written out as JSON
+// ([Store.Export]). [Compact] rewrites a file that nobody has open. An older format is brought to today's by Open, see
+// format.go.
+//
 // What bites: bbolt has one writer, and an Update inside an Update or View of the same goroutine can wait for itself. A
-// View that lasts makes the file grow. The file never shrinks. A record that cannot be read, because it is damaged or
+// View that lasts makes the file grow. The file never shrinks but by a compaction. Much more address space is taken than
+// the file is large, so that a long View does not hold up who makes the file grow (not on Windows). A record that cannot be read, because it is damaged or
 // of a newer program, is left in place, reported to [Config.Report] and left out of every answer. With a
 // [Config.MaxSize] the last eighth is kept for what ends or deletes, so that a full store can be made to fit again.
 // Large records are kept in parts, so that no node takes more than a page (see parts.go).

@@ -58,6 +58,15 @@ func (t *tx) TakeCancels(node string) ([]jobhost.RunID, error) {
 	return ids, t.deleteAll(bCancels, keys)
 }
 
+// cancelKey takes a request apart.
+func cancelKey(k []byte) (node string, id rawID, err error) {
+	if len(k) < 4 || uint64(len(k)) != 4+uint64(binary.BigEndian.Uint32(k))+idLen {
+		return "", id, errKey
+	}
+	n := len(k) - idLen
+	return string(k[4:n]), rawID(k[n:]), nil
+}
+
 // idempotent reads a key's record: the version of its form, the run's id, the instant of its expiry.
 func idempotent(v []byte) (id rawID, until int64, err error) {
 	switch {

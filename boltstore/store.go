@@ -20,6 +20,17 @@ type Config struct {
 	MaxSize     int64         // most bytes of the file, at least 4 MiB; 0: no limit
 	LockTimeout time.Duration // how long Open waits for another process to let go of the file; 1s if zero
 	Report      func(Damage)  // called once for each record that cannot be read, after the transaction; may be nil
+
+	// ReadOnly is for looking: the file must be there and of today's format, several processes may look at the same
+	// time, and Update fails.
+	ReadOnly bool
+
+	// CompactAbove lets Open rewrite a file of which at least this share is free, as [Compact] does, unless it is smaller
+	// than CompactMin. A share is 0 to 1; 0: never. CompactMin is in bytes; 64 MiB if zero.
+	CompactAbove float64
+	CompactMin   int64
+	Compacting   func(done, total int64) // told now and then how far it is, in bytes; may be nil
+	Compacted    func(Compaction, error) // told what came of it; one that fails is no failure of Open. May be nil
 }
 
 // Damage is a record that cannot be read. It is left where it is and left out of every answer.
@@ -36,6 +47,7 @@ type Store struct {
 	limits limits
 	report func(Damage)
 	full   uint32 // how many runs are enough for a segment, see segment.go
+	format uint64 // of the file
 	writer tx     // used by the one Update that bbolt lets run, so that its memory is used again
 
 	mu   sync.Mutex
@@ -45,34 +57,67 @@ type Store struct {
 var _ jobhost.Store = (*Store)(nil)
 
 // Open opens the store in the file at path and makes one when there is none. The file is readable for its owner only
-// and belongs to one process at a time.
+// and belongs to one process at a time. A file of an older format is brought to today's, or stays as it was.
 //
-// Errors have [jobhost.StoreUnreachable]: another process has the file, the file was written by a newer program or is
-// no store, or the system refuses it.
-func Open(path string, cfg Config) (*Store, error) {
-	if cfg.LockTimeout == 0 {
-		cfg.LockTimeout = time.Second
-	}
-	l, err := newLimits(cfg.MaxSize)
+// Errors have [jobhost.StoreUnreachable]: another process has the file (see [InUse]), the file was written by a newer
+// program or is no store, or the system refuses it.
+func Open(path string, cfg Config) (*Store, error) { return openAs(path, cfg, today()) }
+
+func openAs(path string, cfg Config, l layout) (*Store, error) {
+	s, err := openOnce(path, cfg, l)
 	if err != nil {
-		return nil, unreachable("boltstore.open", path, err, "")
+		return nil, refused("boltstore.open", path, err)
 	}
-	db, err := bolt.Open(path, 0o600, &bolt.Options{
-		Timeout: cfg.LockTimeout, FreelistType: bolt.FreelistMapType, NoFreelistSync: true, MaxSize: l.file,
-	})
-	if errors.Is(err, bolterrors.ErrTimeout) {
-		return nil, unreachable("boltstore.open", path, errors.New("another jobhost uses it"),
-			"stop that one, or set store.path to a file of this one's own")
+	if cfg.ReadOnly || !s.wasteful(cfg) {
+		return s, nil
 	}
-	if err != nil {
-		return nil, unreachable("boltstore.open", path, err, "")
+	c, err := s.compact(context.Background(), cfg.Compacting)
+	if cfg.Compacted != nil {
+		cfg.Compacted(c, err)
 	}
-	db.AllocSize = l.step
-	s := &Store{db: db, path: path, limits: l, report: cfg.Report, full: segmentRuns, told: map[string]bool{}}
-	if err := s.prepare(); err != nil {
-		return nil, errors.Join(unreachable("boltstore.open", path, err, ""), db.Close())
+	if s, err = openOnce(path, cfg, l); err != nil {
+		return nil, refused("boltstore.open", path, err)
 	}
 	return s, nil
+}
+
+// openOnce opens the file as it is.
+func openOnce(path string, cfg Config, l layout) (*Store, error) {
+	lim, err := newLimits(cfg.MaxSize)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.CompactAbove < 0 || cfg.CompactAbove >= 1 {
+		return nil, fmt.Errorf("compact above is %v; want 0 or more and less than 1", cfg.CompactAbove)
+	}
+	if cfg.LockTimeout == 0 {
+		cfg.LockTimeout = lockTimeout
+	}
+	db, err := openFile(path, bolt.Options{Timeout: cfg.LockTimeout, MaxSize: lim.file, ReadOnly: cfg.ReadOnly})
+	if err != nil {
+		return nil, err
+	}
+	db.AllocSize = lim.growth(0)
+	if cfg.ReadOnly {
+		err = db.View(l.check)
+	} else if err = db.Update(l.prepare); err == nil {
+		forgetCompaction(path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return &Store{
+		db: db, path: path, limits: lim, report: cfg.Report, full: segmentRuns, format: l.format, told: map[string]bool{},
+	}, nil
+}
+
+// refused gives the reason why a file cannot be opened its code.
+func refused(op, path string, err error) error {
+	hint := ""
+	if InUse(err) {
+		hint = "stop that one, or set store.path to a file of this one's own"
+	}
+	return unreachable(op, path, err, hint)
 }
 
 // Shared is false: only this process sees the file.
@@ -82,9 +127,13 @@ func (*Store) Shared() bool { return false }
 // [jobhost.StoreUnreachable].
 func (s *Store) Close() error { return s.db.Close() }
 
-// View calls f with what is committed now. A View that lasts keeps the file from using freed space again, and an
-// Update that makes the file grow may have to wait for it.
+// View calls f with what is committed now. A View that lasts keeps the file from using freed space again.
 func (s *Store) View(ctx context.Context, f func(jobhost.Tx) error) error {
+	return s.read(ctx, "boltstore.view", func(t *tx) error { return f(t) })
+}
+
+// read calls f in a transaction that only reads. An error of f is returned as it is.
+func (s *Store) read(ctx context.Context, op string, f func(*tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -99,7 +148,7 @@ func (s *Store) View(ctx context.Context, f func(jobhost.Tx) error) error {
 	if own != nil || err == nil {
 		return own
 	}
-	return s.failure("boltstore.view", err)
+	return s.failure(op, err)
 }
 
 // Update calls f once and returns when the change is on the disk.
@@ -112,6 +161,7 @@ func (s *Store) Update(ctx context.Context, f func(jobhost.Tx) error) error {
 	err := s.db.Update(func(b *bolt.Tx) error {
 		t := &s.writer
 		t.begin(b, s.full)
+		s.db.AllocSize = s.limits.growth(b.Size()) // only a writer looks at it
 		own = f(t)
 		damaged = t.damaged
 		if own != nil {

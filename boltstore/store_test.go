@@ -92,7 +92,7 @@ func TestOpenRefusesWhatItCannotUse(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return m.Put([]byte("format"), []byte{format + 1})
+			return m.Put(formatKey, []byte{byte(today().format) + 1})
 		}), "format 2, and this program knows 1; use a newer jobhost"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -2,9 +2,6 @@ package boltstore
 
 import (
 	"bytes"
-	"encoding/binary"
-	"errors"
-	"fmt"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -42,33 +39,9 @@ var buckets = [bucketCount]string{
 	"cancels", "keys", "expiry", "values", "parts",
 }
 
-// fill is how full a page may get before it is split. Keys that only ever come at the end leave full pages behind.
-var fill = [bucketCount]float64{bJobs: 0.9, bTriggers: 0.9, bRuns: 0.95, bLogs: 0.9, bOutputs: 0.9, bParts: 0.9}
-
-const format = 1
-
-// prepare makes the buckets of a new file and checks the format of an old one.
-func (s *Store) prepare() error {
-	return s.db.Update(func(b *bolt.Tx) error {
-		if k, _ := b.Cursor().First(); k != nil && b.Bucket([]byte(buckets[bMeta])) == nil {
-			return errors.New("the file is a bbolt file, but no store of jobhost")
-		}
-		for _, name := range buckets {
-			if _, err := b.CreateBucketIfNotExists([]byte(name)); err != nil {
-				return err
-			}
-		}
-		meta := b.Bucket([]byte(buckets[bMeta]))
-		got := meta.Get([]byte("format"))
-		if got == nil {
-			return meta.Put([]byte("format"), []byte{format})
-		}
-		if v, n := binary.Uvarint(got); n != len(got) || v != format {
-			return fmt.Errorf("the file has format %d, and this program knows %d; use a newer jobhost", v, format)
-		}
-		return nil
-	})
-}
+// fill is how full a page may get before it is split. Keys that only ever come at the end leave full pages behind; four
+// parts make a full one.
+var fill = [bucketCount]float64{bJobs: 0.9, bTriggers: 0.9, bRuns: 0.95, bLogs: 0.9, bOutputs: 0.9, bParts: 1}
 
 // tx is one transaction, or the next one in the memory of the last.
 type tx struct {

@@ -94,8 +94,18 @@ func storeKeys() table[draft] {
 			read: readStoreKind,
 		},
 		pathKey("path", func(d *draft) *string { return &d.Store.Path }, "<data_dir>/jobhost.db", "file of a `bolt` store"),
-		sizeKey("max_size", func(d *draft) *int64 { return &d.Store.MaxSize }, rule[int64]{"0 or at least 1MiB", func(n int64) bool { return n == 0 || n >= 1<<20 }},
+		sizeKey("max_size", func(d *draft) *int64 { return &d.Store.MaxSize }, rule[int64]{"0 or at least 4MiB", func(n int64) bool { return n == 0 || n >= 4<<20 }},
 			"size at which a store takes no new runs; 0: no limit"),
+		{
+			name: "compact_above", kind: anInteger, def: strconv.Itoa(Defaults().Store.CompactAbove), limits: "0 to 99",
+			help: "percent of a `bolt` file; when at least so much of it is free, a start rewrites it without what is free; 0: never",
+			read: func(d *draft, v value) {
+				if n, ok := integerIn[int](v, 0, 99); ok {
+					d.Store.CompactAbove = n
+				}
+			},
+		},
+		sizeKey("compact_min_size", func(d *draft) *int64 { return &d.Store.CompactMinSize }, atLeast1MiB, "a start does not rewrite a file that is smaller"),
 		notYet("dsn", aText, "stores are memory and bolt"),
 	}
 }

@@ -128,7 +128,7 @@ scheduler:
   node_timeout: 2m
   housekeeping_interval: 30s
   history_retention: 0s
-store: {kind: bolt, max_size: 64MiB}
+store: {kind: bolt, max_size: 64MiB, compact_above: 0, compact_min_size: 1GiB}
 plugins: {dir: /opt/plugins, max_memory: 128MiB, max_total_memory: 1GiB}
 telemetry: {enabled: false}
 `)
@@ -138,7 +138,7 @@ telemetry: {enabled: false}
 			PollInterval: 500 * time.Millisecond, NodeID: "7", MaxConcurrentRuns: 4, AcquireBatchSize: 2,
 			LeaseResource: "team.jobs", LeaseTTL: time.Minute, NodeTimeout: 2 * time.Minute, HousekeepingInterval: 30 * time.Second,
 		},
-		Store:   Store{Kind: StoreBolt, Path: "/var/lib/jobhost/jobhost.db", MaxSize: 64 << 20},
+		Store:   Store{Kind: StoreBolt, Path: "/var/lib/jobhost/jobhost.db", MaxSize: 64 << 20, CompactMinSize: 1 << 30},
 		Plugins: Plugins{Dir: "/opt/plugins", MaxMemory: 128 << 20, MaxTotalMemory: 1 << 30},
 		HTTP:    HTTP{Socket: "/var/lib/jobhost/jobhost.sock"},
 	}

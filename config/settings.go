@@ -55,6 +55,9 @@ type Store struct {
 	Kind    string // StoreMemory or StoreBolt
 	Path    string // of a bolt store
 	MaxSize int64  // bytes; 0: no limit
+
+	CompactAbove   int   // percent of the file that is free, 0 to 99: above it the file is compacted at the start; 0: never
+	CompactMinSize int64 // bytes; a smaller file is not compacted
 }
 
 // Plugins is the section plugins.
@@ -128,7 +131,7 @@ func Defaults() Settings {
 			HousekeepingInterval: time.Minute,
 			HistoryRetention:     168 * time.Hour,
 		},
-		Store:     Store{Kind: StoreBolt},
+		Store:     Store{Kind: StoreBolt, CompactAbove: 50, CompactMinSize: 64 << 20},
 		Plugins:   Plugins{Dir: "./plugins", MaxMemory: abi.MaxMemory, MaxTotalMemory: 2 << 30},
 		Telemetry: Telemetry{Enabled: true},
 	}

@@ -15,7 +15,7 @@ import (
 // Config is what an engine can be told. Start from [Defaults]: zero means zero here. The names of the keys in messages
 // are those of the configuration file (SPEC 25).
 type Config struct {
-	NodeID               string        // identity of this node, up to 255 characters; made up if empty
+	NodeID               string        // identity of this node, up to 255 characters; [NewNodeID] if empty
 	PollInterval         time.Duration // longest time between two looks at the store; positive
 	MaxConcurrentRuns    int           // runs in progress on this node; at least 1
 	AcquireBatchSize     int           // most triggers claimed in one turn; at least 1
@@ -34,7 +34,7 @@ type Config struct {
 	// its own, wrong for several with private stores, each of which would then fire every job (SPEC 30).
 	Leader jobhost.Leader
 
-	Calendars  calendar.Set         // those that schedules may name
+	Calendars  calendar.Set         // those that schedules may name; see [Engine.SetCalendars]
 	Middleware []jobhost.Middleware // outermost first
 	Sinks      []jobhost.EventSink  // told what happens on this node
 	Log        *slog.Logger         // nil: nothing is logged
@@ -87,8 +87,8 @@ func (c Config) check() error {
 	return errors.Join(errs...)
 }
 
-// nodeID is host name, process id and eight random characters (SPEC 2).
-func nodeID() string {
+// NewNodeID makes up the identity of a node: host name, process id and eight random characters (SPEC 2).
+func NewNodeID() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"

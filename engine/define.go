@@ -2,15 +2,12 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jobhost/jobhost"
+	"github.com/jobhost/jobhost/cron"
 )
 
 // Schedule defines or replaces jobs at run time. See [jobhost.Scheduler].
@@ -23,7 +20,7 @@ func (e *Engine) Schedule(ctx context.Context, defs []jobhost.JobDef) []jobhost.
 		if out.Err != nil {
 			return nil
 		}
-		return e.define(def, &out.Value, func(old *jobhost.Job) (jobhost.Source, string, bool) {
+		return e.define(def, jobhost.TopicJobScheduled, &out.Value, func(old *jobhost.Job) (jobhost.Source, string, bool) {
 			switch {
 			case old == nil || old.Fingerprint == "":
 				return jobhost.SourceRuntime, "", true
@@ -33,130 +30,6 @@ func (e *Engine) Schedule(ctx context.Context, defs []jobhost.JobDef) []jobhost.
 			return jobhost.SourceOverridden, old.Fingerprint, true
 		})
 	})
-}
-
-// Apply makes the definitions of the files what the store has of source File (SPEC 21). What has not changed keeps its
-// state, an override stays as long as its file's definition does, and on a private store jobs that no file defines any
-// more are removed. It checks all definitions before it changes anything, and reports every problem, joined. Before the
-// engine serves, the definitions are kept and go into the store when it enters service.
-func (e *Engine) Apply(ctx context.Context, defs []jobhost.JobDef) error {
-	known, err := e.knownPlugins(ctx)
-	if err != nil {
-		return err
-	}
-	var problems []error
-	for i, def := range defs {
-		problems = append(problems, e.checkDef(def, known))
-		if slices.ContainsFunc(defs[:i], func(o jobhost.JobDef) bool { return o.Name == def.Name }) {
-			problems = append(problems, invalid("job %q is defined twice", def.Name))
-		}
-	}
-	if err := errors.Join(problems...); err != nil {
-		return err
-	}
-	e.mu.Lock()
-	e.files = make(map[jobhost.Name]jobhost.JobDef, len(defs))
-	for _, d := range defs {
-		e.files[d.Name] = d
-	}
-	e.unsynced = true
-	early := e.state < Serving
-	e.mu.Unlock()
-	if early {
-		return nil // the first serving cycle does it
-	}
-	return e.synchronise(ctx)
-}
-
-// fileDefs are the definitions of the files, by name.
-func (e *Engine) fileDefs() []jobhost.JobDef {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return slices.SortedFunc(maps.Values(e.files), func(a, b jobhost.JobDef) int { return strings.Compare(a.Name, b.Name) })
-}
-
-func (e *Engine) fileNames() []jobhost.Name {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return slices.Sorted(maps.Keys(e.files))
-}
-
-// synchronise brings the files' definitions into the store, if they are not there yet.
-func (e *Engine) synchronise(ctx context.Context) error {
-	e.mu.Lock()
-	unsynced := e.unsynced
-	e.mu.Unlock()
-	if !unsynced {
-		return nil
-	}
-	defs := e.fileDefs()
-	var problems []error
-	results := batch(ctx, e, defs, func(_ int, def jobhost.JobDef, out *jobhost.Result[jobhost.JobInfo]) *command {
-		return e.define(def, &out.Value, e.fileWins(def))
-	})
-	for i, r := range results {
-		problems = append(problems, r.Err)
-		for _, w := range r.Value.Warnings {
-			e.log.WarnContext(ctx, "a definition needs a look", slog.String("job", defs[i].Name), slog.String("warning", w))
-		}
-	}
-	if err := errors.Join(problems...); err != nil {
-		return err
-	}
-	if !e.store.Shared() {
-		if err := e.removeFileJobs(ctx, defs); err != nil {
-			return err
-		}
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.unsynced = false
-	return nil
-}
-
-// fileWins decides what a file's definition does to what the store has.
-func (e *Engine) fileWins(def jobhost.JobDef) func(*jobhost.Job) (jobhost.Source, string, bool) {
-	fingerprint := def.Fingerprint()
-	return func(old *jobhost.Job) (jobhost.Source, string, bool) {
-		same := old != nil && old.Fingerprint == fingerprint && old.Source != jobhost.SourceRuntime
-		return jobhost.SourceFile, fingerprint, !same
-	}
-}
-
-// removeFileJobs removes file jobs that are not among defs; one that was changed at run time becomes a Runtime job.
-func (e *Engine) removeFileJobs(ctx context.Context, defs []jobhost.JobDef) error {
-	keep := make(map[jobhost.Name]bool, len(defs))
-	for _, d := range defs {
-		keep[d.Name] = true
-	}
-	var gone []jobhost.Name
-	err := e.eachJob(ctx, func(j jobhost.JobState) {
-		if j.Source != jobhost.SourceRuntime && !keep[j.Name] {
-			gone = append(gone, j.Name)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	results := batch(ctx, e, gone, func(_ int, name jobhost.Name, _ *jobhost.Result[struct{}]) *command {
-		return &command{jobs: []jobhost.Name{name}, do: func(t *turn) error {
-			job := t.jobs[name]
-			switch {
-			case job == nil:
-				return nil
-			case job.Source == jobhost.SourceOverridden:
-				job.Source, job.Fingerprint = jobhost.SourceRuntime, ""
-				return t.tx.PutJobs(job.Job)
-			}
-			return t.remove(name)
-		}}
-	})
-	var problems []error
-	for i, r := range results {
-		problems = append(problems, r.Err)
-		e.log.InfoContext(ctx, "a job is in no file any more", slog.String("job", gone[i]))
-	}
-	return errors.Join(problems...)
 }
 
 // eachJob calls f with every job, a page of a transaction at a time.
@@ -209,9 +82,33 @@ func (e *Engine) checkDef(def jobhost.JobDef, known plugins) error {
 	return nil
 }
 
-// define is the command that puts a definition into the store. decide is asked with the stored job, nil if there is none,
-// for the new source and fingerprint, and whether to write at all.
-func (e *Engine) define(def jobhost.JobDef, info *jobhost.JobInfo, decide func(*jobhost.Job) (jobhost.Source, string, bool)) *command {
+// remarks are what about the schedules of a definition its author may not have meant, by trigger.
+type remarks map[jobhost.Name][]cron.Warning
+
+func remarksOn(def jobhost.JobDef, now time.Time) remarks {
+	out := remarks{}
+	for _, t := range def.Triggers {
+		if s, err := jobhost.ParseSchedule(t.Schedule); err == nil {
+			out[t.Name] = s.Warnings(now)
+		}
+	}
+	return out
+}
+
+// of says it of one trigger, and whether that it never fires is part of it.
+func (r remarks) of(t jobhost.TriggerDef) (texts []string, never bool) {
+	for _, w := range r[t.Name] {
+		texts = append(texts, fmt.Sprintf("trigger %q: %q %s", t.Name, t.Schedule, w.Text))
+		never = never || w.Kind == cron.NeverFires
+	}
+	return texts, never
+}
+
+// define is the command that puts a definition into the store, and tells so under a topic; TopicJobReset is for one that
+// may replace what was made at run time. decide is asked with the stored job, nil if there is none, for the new source and
+// fingerprint, and whether to write at all.
+func (e *Engine) define(def jobhost.JobDef, topic jobhost.Topic, info *jobhost.JobInfo, decide func(*jobhost.Job) (jobhost.Source, string, bool)) *command {
+	notes := remarksOn(def, e.now())
 	return &command{jobs: []jobhost.Name{def.Name}, do: func(t *turn) error {
 		*info = jobhost.JobInfo{Name: def.Name}
 		var old *jobhost.Job
@@ -226,13 +123,14 @@ func (e *Engine) define(def jobhost.JobDef, info *jobhost.JobInfo, decide func(*
 			info.Source = old.Source
 			return nil
 		}
-		if source == jobhost.SourceFile && old != nil && old.Source != jobhost.SourceFile {
-			info.Warnings = append(info.Warnings, "the file's definition replaces one that was made at run time")
-		}
 		info.Source = source
-		topic := jobhost.TopicJobScheduled
-		if len(info.Warnings) > 0 {
-			topic = jobhost.TopicJobReset
+		topic := topic
+		switch {
+		case topic != jobhost.TopicJobReset:
+		case old == nil || old.Source == jobhost.SourceFile:
+			topic = jobhost.TopicJobScheduled
+		default:
+			info.Warnings = append(info.Warnings, "the file's definition replaces one that was made at run time")
 		}
 		t.tell(jobhost.Event{Topic: topic, Time: t.now, Job: def.Name, Node: t.cfg.NodeID})
 		moved := old != nil && old.RunOnEveryInstance != def.RunOnEveryInstance
@@ -244,13 +142,20 @@ func (e *Engine) define(def jobhost.JobDef, info *jobhost.JobInfo, decide func(*
 		if err := t.tx.PutJobs(job.Job); err != nil {
 			return err
 		}
-		return t.defineTriggers(job, def, info, moved)
+		if old == nil { // runs of a job that was deleted go on, and count for one of the same name
+			states, err := t.tx.Jobs(def.Name)
+			if err != nil {
+				return err
+			}
+			job.Open = states[0].Open
+		}
+		return t.defineTriggers(job, def, info, notes, moved)
 	}}
 }
 
 // defineTriggers makes a job's triggers those of its definition; one-shots stay. anew says that what the store has of them
 // does not count, since the job has become local or has ceased to be.
-func (t *turn) defineTriggers(job *jobhost.JobState, def jobhost.JobDef, info *jobhost.JobInfo, anew bool) error {
+func (t *turn) defineTriggers(job *jobhost.JobState, def jobhost.JobDef, info *jobhost.JobInfo, notes remarks, anew bool) error {
 	stored, err := t.tx.TriggersOf(def.Name)
 	if err != nil {
 		return err
@@ -271,7 +176,9 @@ func (t *turn) defineTriggers(job *jobhost.JobState, def jobhost.JobDef, info *j
 		n := redefine(was, def, d, p, unchanged, t.now, rules{t.cfg.MisfireThreshold, t.cfg.PollInterval})
 		n = ready(n, job.Job)
 		put = append(put, n)
-		if n.State == jobhost.TriggerComplete && !unchanged {
+		texts, never := notes.of(d)
+		info.Warnings = append(info.Warnings, texts...)
+		if n.State == jobhost.TriggerComplete && !unchanged && !never {
 			info.Warnings = append(info.Warnings, fmt.Sprintf("trigger %q has no due time: %q never fires from now on", d.Name, d.Schedule))
 		}
 		if !unchanged {
@@ -282,9 +189,12 @@ func (t *turn) defineTriggers(job *jobhost.JobState, def jobhost.JobDef, info *j
 	for _, o := range old {
 		if o.OneShot == nil {
 			gone = append(gone, o.Key)
-		} else {
-			put = append(put, ready(*o, job.Job))
+			continue
 		}
+		if o.State == jobhost.TriggerBlocked && def.AllowConcurrent { // T14
+			o.State = jobhost.TriggerWaiting
+		}
+		put = append(put, ready(*o, job.Job))
 	}
 	if err := t.tx.DeleteTriggers(gone...); err != nil {
 		return err
@@ -370,7 +280,6 @@ func (e *Engine) setPaused(ctx context.Context, targets []jobhost.Target, paused
 			t.tell(jobhost.Event{Topic: topic, Time: t.now, Job: g.Job, Trigger: g.Trigger, Node: t.cfg.NodeID})
 			t.reread = t.reread || job.RunOnEveryInstance
 			for i := range ts {
-				ts[i].Ready = time.Time{}
 				if g.SkipMissed && !paused {
 					ts[i] = t.skipMissed(ts[i])
 				}
@@ -414,14 +323,9 @@ func (e *Engine) Restore(ctx context.Context, names []jobhost.Name) []jobhost.Re
 			return c
 		}
 		fingerprint := def.Fingerprint()
-		c := e.define(def, &out.Value, func(*jobhost.Job) (jobhost.Source, string, bool) { return jobhost.SourceFile, fingerprint, true })
-		write := c.do
-		c.do = func(t *turn) error {
-			err := write(t)
-			t.tell(jobhost.Event{Topic: jobhost.TopicJobRestored, Time: t.now, Job: name, Node: t.cfg.NodeID})
-			return err
-		}
-		return c
+		return e.define(def, jobhost.TopicJobRestored, &out.Value, func(*jobhost.Job) (jobhost.Source, string, bool) {
+			return jobhost.SourceFile, fingerprint, true
+		})
 	})
 }
 

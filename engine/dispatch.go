@@ -34,6 +34,7 @@ func (e *Engine) dispatch(s started) {
 	a := &active{log: newRunLog(e.now), stop: make(chan struct{}), end: end, job: r.Job, local: s.job.RunOnEveryInstance}
 	e.mu.Lock()
 	e.active[r.ID] = a
+	e.signal() // whoever follows its log finds it now
 	e.mu.Unlock()
 	e.runs.Go(func() { e.run(ctx, a, s) })
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jobhost/jobhost"
@@ -22,9 +23,10 @@ const ledUntilKey = "ledUntil"
 // from other nodes, the lease (SPEC 18, 19). One goroutine at a time does them.
 type duties struct {
 	mu      sync.Mutex
-	started time.Time // of the node's record; zero before the first heartbeat
-	beaten  time.Time // the last successful heartbeat
-	steady  time.Time // since when heartbeats have been sent without a gap
+	started time.Time   // of the node's record; zero before the first heartbeat
+	beaten  time.Time   // the last successful heartbeat
+	steady  time.Time   // since when heartbeats have been sent without a gap
+	renew   atomic.Bool // the record is out of date; send it at the next look
 	lease   jobhost.Lease
 	renewed time.Time // when the last successful renewal began
 }
@@ -61,7 +63,7 @@ func (e *Engine) doDuties(ctx context.Context) {
 func (e *Engine) heartbeat(ctx context.Context) error {
 	d := &e.duties
 	began := time.Now()
-	if !d.beaten.IsZero() && began.Sub(d.beaten) < e.cfg.NodeTimeout/3 {
+	if !d.renew.Swap(false) && !d.beaten.IsZero() && began.Sub(d.beaten) < e.cfg.NodeTimeout/3 {
 		return nil
 	}
 	now := e.now()
@@ -78,6 +80,7 @@ func (e *Engine) heartbeat(ctx context.Context) error {
 	})
 	if err != nil {
 		d.steady = time.Time{}
+		d.renew.Store(true)
 		return err
 	}
 	if d.steady.IsZero() || began.Sub(d.beaten) > e.cfg.NodeTimeout {

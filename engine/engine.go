@@ -28,7 +28,12 @@ type Engine struct {
 
 	duties  duties
 	events  events
+	hurry   chan struct{} // closed when a stop is to wait for nothing
 	stopped chan struct{} // closed when the engine has stopped
+
+	syncing sync.Mutex // one change of what the files define at a time
+
+	recast map[jobhost.Name]bool // calendars that have changed and whose triggers are not planned anew yet
 
 	mu sync.Mutex // guards what goroutines tell each other
 
@@ -41,10 +46,11 @@ type Engine struct {
 	heldNow    held                               // a copy for those who ask why
 	localNow   map[jobhost.TriggerKey]local       // the same
 	orphansNow map[jobhost.Name]bool              // jobs that no live node's files define
-	unwell     string                             // what the store said when the last turn failed
+	trouble    trouble                            // what kept turns from being done
 	leadUntil  time.Time                          // until when the lease is believed, by the monotonic clock
 	files      map[jobhost.Name]jobhost.JobDef    // what the files define
 	unsynced   bool                               // files are not in the store yet
+	hurried    bool                               // hurry is closed
 	waiters    map[jobhost.RunID]chan jobhost.Run // of size one; told the recorded end of a run
 }
 
@@ -75,7 +81,7 @@ func New(store jobhost.Store, runner jobhost.Runner, cfg Config) (*Engine, error
 		return nil, err
 	}
 	if cfg.NodeID == "" {
-		cfg.NodeID = nodeID()
+		cfg.NodeID = NewNodeID()
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -91,6 +97,7 @@ func New(store jobhost.Store, runner jobhost.Runner, cfg Config) (*Engine, error
 		pulse:   make(chan struct{}),
 		active:  map[jobhost.RunID]*active{},
 		waiters: map[jobhost.RunID]chan jobhost.Run{},
+		hurry:   make(chan struct{}),
 		stopped: make(chan struct{}),
 	}
 	e.events.log = cfg.Log

@@ -37,6 +37,22 @@ func (v *events) listen() *listener {
 	return l
 }
 
+// rest yields what is queued, without waiting for more.
+func (l *listener) rest() iter.Seq[jobhost.Event] {
+	return func(yield func(jobhost.Event) bool) {
+		for {
+			select {
+			case e := <-l.queue:
+				if !yield(e) {
+					return
+				}
+			default:
+				return
+			}
+		}
+	}
+}
+
 func (v *events) leave(l *listener) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -76,14 +92,10 @@ func (v *events) feed(sink jobhost.EventSink, l *listener, over <-chan struct{})
 		case e := <-l.queue:
 			v.give(sink, e)
 		case <-over:
-			for {
-				select {
-				case e := <-l.queue:
-					v.give(sink, e)
-				default:
-					return
-				}
+			for e := range l.rest() {
+				v.give(sink, e)
 			}
+			return
 		}
 	}
 }
@@ -99,10 +111,12 @@ func (v *events) give(sink jobhost.EventSink, e jobhost.Event) {
 	}
 }
 
-// Events yields what happens on this instance. See [jobhost.Scheduler].
+// Events yields what happens on this instance from the call on. See [jobhost.Scheduler].
 func (e *Engine) Events(ctx context.Context) iter.Seq2[jobhost.Event, error] {
+	l := e.events.listen()
+	unhook := context.AfterFunc(ctx, func() { e.events.leave(l) })
 	return func(yield func(jobhost.Event, error) bool) {
-		l := e.events.listen()
+		defer unhook()
 		defer e.events.leave(l)
 		for {
 			select {
@@ -114,6 +128,11 @@ func (e *Engine) Events(ctx context.Context) iter.Seq2[jobhost.Event, error] {
 				yield(jobhost.Event{}, context.Cause(ctx))
 				return
 			case <-e.stopped:
+				for ev := range l.rest() {
+					if !yield(ev, nil) {
+						return
+					}
+				}
 				return
 			}
 		}

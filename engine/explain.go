@@ -108,8 +108,8 @@ func (e *Engine) whyDue(k jobhost.TriggerKey) string {
 		return e.heldNow.jobs[k.Job]
 	case e.heldNow.triggers[k] != "":
 		return e.heldNow.triggers[k]
-	case e.unwell != "":
-		return "the store does not answer: " + e.unwell
+	case e.problem() != nil:
+		return "the store does not answer: " + e.problem().Error()
 	case len(e.active) >= e.cfg.MaxConcurrentRuns:
 		return fmt.Sprintf("no slot is free: %d runs are in progress, max_concurrent_runs is %d", len(e.active), e.cfg.MaxConcurrentRuns)
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/jobhost/jobhost"
@@ -126,6 +127,28 @@ func TestTurnsThatFail(t *testing.T) {
 		}
 		is(w, "calls", len(w.calls), 3)
 		w.waits("j", 2*hour)
+		stop()
+	})
+
+	eachStore(t, "a run that is cancelled between its commit and its dispatch ends", func(w *world) {
+		store, dispatch := &faulty{Store: w.store}, make(chan struct{})
+		w.store = store
+		w.cfg.CancelGrace = 0
+		w.define(job("j", "once 2026-01-05T00:00:10Z"))
+		w.takes("j", hour)
+		stop := w.serve()
+		store.set(nil, func() error { <-dispatch; return nil })
+		w.until(10 * second)
+		is(w, "dispatched", w.eng().RunningCount(), 0)
+		answer := make(chan error, 1)
+		id := w.only("j").ID
+		w.aside.Go(func() { answer <- w.eng().CancelRuns(w.Context(), []jobhost.RunID{id})[0].Err })
+		synctest.Wait()
+		store.set(nil, nil)
+		close(dispatch)
+		is(w, "error", <-answer, nil)
+		w.until(11 * second)
+		is(w, "state", w.only("j").State, jobhost.RunCanceled)
 		stop()
 	})
 
@@ -288,6 +311,23 @@ func TestLogsAndOutputs(t *testing.T) {
 			n++
 		}
 		is(w, "entries after the second", n, 3)
+		stop()
+	})
+
+	eachStore(t, "who follows a run before it starts hears its first line at once", func(w *world) {
+		w.define(jobhost.NewJob("j", "p"))
+		w.does("j", func(_ context.Context, c jobhost.Call) jobhost.Outcome {
+			c.Sink.Log(0, "first")
+			time.Sleep(minute)
+			return jobhost.Outcome{}
+		})
+		stop := w.serve()
+		id, err := jobhost.One(w.eng().Enqueue(w.Context(), []jobhost.EnqueueRequest{{Job: "j", At: t0.Add(10 * second)}}))
+		is(w, "error", err, nil)
+		for e, err := range w.eng().Log(w.Context(), id, jobhost.LogQuery{Follow: true}) {
+			is(w, "error", err, nil)
+			isAt(w, e.Msg, w.cfg.Now(), 10*second)
+		}
 		stop()
 	})
 

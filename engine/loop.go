@@ -89,9 +89,7 @@ func (e *Engine) serve(ctx, work context.Context, timer *time.Timer) error {
 	e.loop(work, ctx.Done(), timer)
 	if e.cfg.DrainDelay > 0 {
 		e.set(Draining)
-		over := make(chan struct{})
-		defer time.AfterFunc(e.cfg.DrainDelay, func() { close(over) }).Stop()
-		e.loop(work, over, timer)
+		e.loop(work, e.drainFor(e.cfg.DrainDelay), timer)
 	}
 	return nil
 }
@@ -193,6 +191,7 @@ func (e *Engine) loop(ctx context.Context, over <-chan struct{}, timer *time.Tim
 		wait, wake := e.cfg.PollInterval, e.wake
 		if err != nil {
 			e.log.ErrorContext(ctx, "a turn failed", slog.Any("err", err))
+			e.suffer(err)
 			wake = nil // a store that fails is not asked more often because runs end
 		} else {
 			wait = e.sleep(ctx)
@@ -402,7 +401,7 @@ func (e *Engine) recorded(done []*ending, cmds []*command, t *turn) {
 	if len(e.done) == 0 {
 		e.most = 0
 	}
-	e.heldNow, e.localNow, e.unwell = t.newHeld, e.locals.copy(), ""
+	e.heldNow, e.localNow, e.trouble = t.newHeld, e.locals.copy(), trouble{}
 	e.signal()
 	e.mu.Unlock()
 	for _, c := range cmds {
@@ -420,9 +419,7 @@ func (e *Engine) failed(ctx context.Context, err error, t *turn, done []*ending,
 	for _, c := range cmds {
 		c.done <- unconfirmed(err)
 	}
-	e.mu.Lock()
-	e.unwell = err.Error()
-	e.mu.Unlock()
+	e.suffer(err)
 	e.doubtful = append(e.doubtful, t.moves...)
 	e.full = jobhost.CodeOf(err) == jobhost.StoreFull
 	if e.full || jobhost.CodeOf(err) == jobhost.StoreUnreachable || len(done) == 0 {

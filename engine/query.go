@@ -52,6 +52,15 @@ func pendingRun(p jobhost.Trigger) jobhost.Run {
 	}
 }
 
+// JobNames lists at most limit names of jobs after one, in their order, without describing the jobs.
+func (e *Engine) JobNames(ctx context.Context, after jobhost.Name, limit int) (names []jobhost.Name, err error) {
+	err = e.store.View(ctx, func(tx jobhost.Tx) error {
+		names, err = tx.JobNames(after, limit)
+		return err
+	})
+	return names, err
+}
+
 // CountRuns counts the history. See [jobhost.Scheduler].
 func (e *Engine) CountRuns(ctx context.Context, q jobhost.RunQuery) (n int, err error) {
 	err = e.store.View(ctx, func(tx jobhost.Tx) error {

@@ -188,15 +188,29 @@ func mergeRequest(job jobhost.Job, data []byte) ([]byte, error) {
 
 // CancelRuns asks runs to end. See [jobhost.Scheduler].
 func (e *Engine) CancelRuns(ctx context.Context, ids []jobhost.RunID) []jobhost.Result[struct{}] {
-	return batch(ctx, e, ids, func(_ int, id jobhost.RunID, _ *jobhost.Result[struct{}]) *command {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		if a := e.active[id]; a != nil {
-			e.ask(a)
+	out := batch(ctx, e, ids, func(_ int, id jobhost.RunID, _ *jobhost.Result[struct{}]) *command {
+		if e.askHere(id) {
 			return nil
 		}
 		return e.cancelElsewhere(id)
 	})
+	for i, id := range ids {
+		if out[i].Err == nil {
+			e.askHere(id) // it was on record at the first look, and is dispatched now
+		}
+	}
+	return out
+}
+
+// askHere asks a run to end, if it is in progress on this node.
+func (e *Engine) askHere(id jobhost.RunID) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	a := e.active[id]
+	if a != nil {
+		e.ask(a)
+	}
+	return a != nil
 }
 
 // cancelElsewhere is the command that cancels a run which is not in progress on this node: one that has not started is

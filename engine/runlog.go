@@ -13,8 +13,8 @@ import (
 
 // What is kept of a run's log (DESIGN 6): the first bytes and the last, counted over the messages.
 const (
-	logHead  = 64 << 10
-	logTail  = 192 << 10
+	logHead  = 64 << 10  // unless the run has another limit
+	logTail  = 192 << 10 // the same
 	logChunk = 64 << 10
 	logLine  = 8 << 10
 	logFlush = 2 * time.Second // how often what a run in progress has said is stored
@@ -28,15 +28,27 @@ type runLog struct {
 
 	mu    sync.Mutex
 	seq   int                // of the last entry
-	head  []jobhost.LogEntry // the first ones, up to logHead
-	tail  []jobhost.LogEntry // the last ones, up to logTail
-	sizes [2]int
-	saved int           // entries of head that are stored
-	over  bool          // the run has ended
-	pulse chan struct{} // closed and replaced with each entry, if somebody follows
+	last  time.Time          // its time
+	head  []jobhost.LogEntry // the first ones
+	tail  []jobhost.LogEntry // the last ones
+	sizes [2]int             // of head and tail
+	most  [2]int             // that they may have
+	saved int                // entries of head that are stored
+	over  bool               // the run has ended
+	pulse chan struct{}      // closed and replaced with each entry, if somebody follows
 }
 
-func newRunLog(now func() time.Time) *runLog { return &runLog{now: now} }
+func newRunLog(now func() time.Time) *runLog {
+	return &runLog{now: now, most: [2]int{logHead, logTail}}
+}
+
+// LimitLog keeps so many bytes instead of 256 KiB, a quarter of them from the beginning. It is for the time before the
+// first line. Package host calls it for the run's grant.
+func (l *runLog) LimitLog(bytes int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.most = [2]int{bytes / 4, bytes - bytes/4}
+}
 
 // Log takes one line and keeps at most 8 KiB of it.
 func (l *runLog) Log(level int, msg string) {
@@ -48,14 +60,14 @@ func (l *runLog) Log(level int, msg string) {
 		return
 	}
 	l.seq++
-	e.Seq = l.seq
-	if len(l.tail) == 0 && l.sizes[0]+size <= logHead {
+	e.Seq, l.last = l.seq, e.Time
+	if l.seq == len(l.head)+1 && l.sizes[0]+size <= l.most[0] {
 		l.head = append(l.head, e)
 		l.sizes[0] += size
 	} else {
 		l.tail = append(l.tail, e)
 		l.sizes[1] += size
-		for l.sizes[1] > logTail {
+		for l.sizes[1] > l.most[1] {
 			l.sizes[1] -= len(l.tail[0].Msg) + perEntry
 			l.tail = l.tail[1:]
 		}
@@ -98,10 +110,11 @@ func (l *runLog) unsaved() [][]byte {
 
 // withGap is the tail, after an entry that says what is missing before it.
 func (l *runLog) withGap() []jobhost.LogEntry {
-	if len(l.tail) == 0 {
-		return nil
+	next := jobhost.LogEntry{Seq: l.seq + 1, Time: l.last}
+	if len(l.tail) > 0 {
+		next = l.tail[0]
 	}
-	return append(gap(len(l.head), l.tail[0]), l.tail...)
+	return append(gap(len(l.head), next), l.tail...)
 }
 
 // gap is the entry that stands for those missing between the last one seen and the next; none if none is missing.

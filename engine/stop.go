@@ -9,24 +9,51 @@ import (
 // stopMargin is how long after the last possible end of a run a stop still tries to record it.
 const stopMargin = 2 * time.Second
 
-// StopNow ends the waiting of a stop for the runs in progress: they are cancelled at once. It does nothing before that.
+// StopNow makes a stop wait for nothing, whether it goes on or is still to come: draining ends, and the runs in progress are
+// cancelled at once. By itself it stops nothing.
 func (e *Engine) StopNow() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.state != Stopping {
-		return
+	if !e.hurried {
+		e.hurried = true
+		close(e.hurry)
 	}
+	if e.state == Stopping {
+		e.askAll()
+	}
+}
+
+// askAll asks all runs in progress to end. The caller holds mu.
+func (e *Engine) askAll() {
 	for _, a := range e.active {
 		e.ask(a)
 	}
 }
 
+// drainFor is closed when a stop has drained long enough.
+func (e *Engine) drainFor(d time.Duration) <-chan struct{} {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		select {
+		case <-time.After(d):
+		case <-e.hurry:
+		}
+	}()
+	return over
+}
+
 // stop waits for the runs in progress, cancels those that take too long, and records how they all ended (SPEC 20).
 func (e *Engine) stop(ctx context.Context, timer *time.Timer) error {
-	e.set(Stopping)
+	e.mu.Lock()
+	e.state = Stopping
 	began := e.cfg.Now()
 	cancelAt := began.Add(e.cfg.ShutdownTimeout)
 	giveUpAt := cancelAt.Add(e.cfg.CancelGrace + stopMargin)
+	if e.hurried {
+		cancelAt = began
+	}
+	e.mu.Unlock()
 	var err error
 	for asked := false; ; {
 		_, again, turnErr := e.turn(ctx, false)
@@ -34,7 +61,9 @@ func (e *Engine) stop(ctx context.Context, timer *time.Timer) error {
 		now := e.cfg.Now()
 		if !asked && !now.Before(cancelAt) {
 			asked = true
-			e.StopNow()
+			e.mu.Lock()
+			e.askAll()
+			e.mu.Unlock()
 		}
 		if e.idle() && err == nil || !now.Before(giveUpAt) {
 			break

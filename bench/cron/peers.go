@@ -9,10 +9,11 @@ import (
 
 	"github.com/adhocore/gronx"
 	"github.com/gorhill/cronexpr"
-	jobhost "github.com/jobhost/jobhost/cron"
 	netresearch "github.com/netresearch/go-cron"
 	quartz "github.com/reugn/go-quartz/quartz"
 	robfig "github.com/robfig/cron/v3"
+
+	jobhost "github.com/jobhost/jobhost/cron"
 )
 
 // Next returns the first match after an instant, or the zero time.

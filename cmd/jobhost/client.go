@@ -32,18 +32,26 @@ func (c *cli) client(cmd *cobra.Command) *client {
 	}
 }
 
-// address is the first of --server, --socket, the variable, and the socket of the configuration.
-func (f *client) address() (string, error) {
+// chosen is the server that was named: the first of --server, --socket and the variable, or empty.
+func (f *client) chosen() string {
 	if *f.server != "" {
-		return *f.server, nil
+		return *f.server
 	}
 	if *f.socket != "" {
-		return *f.socket, nil
+		return *f.socket
 	}
 	for _, e := range f.cli.environ {
 		if v, ok := strings.CutPrefix(e, serverVariable+"="); ok && v != "" {
-			return v, nil
+			return v
 		}
+	}
+	return ""
+}
+
+// address is the server that was named, or the socket of the configuration.
+func (f *client) address() (string, error) {
+	if s := f.chosen(); s != "" {
+		return s, nil
 	}
 	s, _, err := f.cli.settings(*f.config)
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,18 +30,22 @@ func (c *cli) jobShow() *cobra.Command {
 		if *form == asJSON {
 			return c.writeJSON(st)
 		}
-		return c.describeJob(st)
+		x, err := s.Explain(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return c.describeJob(st, x.Answer)
 	}
 	return cmd
 }
 
-func (c *cli) describeJob(st jobhost.JobStatus) error {
+func (c *cli) describeJob(st jobhost.JobStatus, now string) error {
 	last := lastRun(st)
 	if st.Last != nil {
 		last += ", run " + string(st.Last.ID)
 	}
 	err := c.pairs("Name", st.Name, "Plugin", st.Plugin, "Description", st.Description, "Source", st.Source.String(),
-		"State", jobState(st), "Paused because", st.PauseReason, "Next", clock(st.NextRun), "Last", last)
+		"State", jobState(st), "Paused because", st.PauseReason, "Now", oneLine(now), "Next", clock(st.NextRun), "Last", last)
 	if err != nil || len(st.Triggers) == 0 {
 		return err
 	}
@@ -54,12 +59,5 @@ func (c *cli) describeJob(st jobhost.JobStatus) error {
 
 // remark is what should be known about a trigger beside its state.
 func remark(t jobhost.TriggerStatus) string {
-	var all []string
-	if t.Why != "" {
-		all = append(all, t.Why)
-	}
-	if r := t.Refused; r != nil && r.Last != "" {
-		all = append(all, fmt.Sprintf("%d not fired, last at %s: %s", r.Skipped+r.Blocked+r.Deadline, clock(r.At), r.Last))
-	}
-	return strings.Join(all, "; ")
+	return strings.Join(slices.DeleteFunc([]string{t.Why, refused(t.Refused)}, func(s string) bool { return s == "" }), "; ")
 }

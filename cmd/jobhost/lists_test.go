@@ -58,7 +58,7 @@ func TestFR45TheFirstPageComesAtOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		h := api.NewHandler(scheduler{e, store}, api.Defaults())
+		h := api.NewHandler(e, api.Defaults())
 		for _, target := range []string{"/v1/jobs", "/v1/jobs?after=job4000", "/v1/runs", "/v1/runs?job=job0042", "/v1/runs?skip=1000"} {
 			took := time.Hour
 			for range 3 { // a machine that is busy with something else says nothing about the list

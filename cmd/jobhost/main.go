@@ -1,8 +1,10 @@
 // Command jobhost runs scheduled background jobs that are compiled to WebAssembly, and steers a host that does.
 //
-//	jobhost serve [-c jobhost.yaml]...   the host
-//	jobhost exec <file.wasm>             a plugin once, without a host
-//	jobhost job | run | plugin ...       what a running host has, through its socket
+//	jobhost serve [-c jobhost.yaml]...      the host
+//	jobhost exec <file.wasm>                a plugin once, without a host
+//	jobhost job | run | node | plugin ...   what a running host has, through its socket
+//	jobhost events                          what happens there
+//	jobhost db                              its store, also while no host runs
 //
 // Standard output is data, standard error is talk. The exit code is 0 when all went well, 1 when something or a run
 // failed, 2 for a wrong use or configuration, 3 for something that is not there, 4 for a conflict, 5 when no host
@@ -38,7 +40,7 @@ type cli struct {
 
 func (c *cli) root() *cobra.Command {
 	cmd := c.group("jobhost", "Run scheduled jobs that are compiled to WebAssembly", "",
-		c.serve(), c.validate(), c.exec(), c.next(), c.plugin(), c.job(), c.run(), c.version())
+		c.serve(), c.validate(), c.exec(), c.next(), c.plugin(), c.job(), c.run(), c.node(), c.events(), c.db(), c.version())
 	cmd.Long = `jobhost runs scheduled jobs that are compiled to WebAssembly.
 
 The host is "jobhost serve". All other commands either need no host, or ask a running one through the socket in its

@@ -11,7 +11,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-func TestMain(m *testing.M) { testscript.Main(tidy{m}, map[string]func(){"jobhost": main}) }
+func TestMain(m *testing.M) { testscript.Main(tidy{m}, programs) }
+
+// programs are what tests can start by name.
+var programs = map[string]func(){"jobhost": main}
 
 // tidy removes what the tests share once they have run.
 type tidy struct{ *testing.M }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,13 +31,14 @@ type node struct {
 	host      *host.Host
 	engine    *engine.Engine
 	server    *api.Server
-	ready     atomic.Bool // file jobs are in the store and triggers fire
+	plugins   chan struct{} // of size one: the plugins have changed
+	ready     atomic.Bool   // it was, once; a reload does not change that
 }
 
 // openNode opens everything that a node needs, in this order: what a second process would collide with comes first. On
 // an error nothing stays open.
-func openNode(s *config.Settings, files []config.File, log *slog.Logger) (n *node, err error) {
-	n = &node{settings: s, log: log}
+func openNode(s *config.Settings, log *slog.Logger) (n *node, err error) {
+	n = &node{settings: s, log: log, plugins: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.close())
@@ -52,13 +52,19 @@ func openNode(s *config.Settings, files []config.File, log *slog.Logger) (n *nod
 	}
 	id := s.Scheduler.NodeID
 	if id == "" {
-		id = nodeID()
+		id = engine.NewNodeID()
 	}
 	if n.telemetry, err = n.openTelemetry(id); err != nil {
 		return n, exit{exitUsage, err}
 	}
 	hc := hostConfig(s)
 	hc.Log = log
+	hc.Changed = func() {
+		select {
+		case n.plugins <- struct{}{}:
+		default: // already told
+		}
+	}
 	if n.host, err = host.New(context.Background(), hc); err != nil {
 		return n, err
 	}
@@ -94,7 +100,9 @@ func openStore(s *config.Settings, log *slog.Logger) (jobhost.Store, error) {
 		return memstore.New(memstore.Config{}), nil
 	}
 	store, err := boltstore.Open(s.Store.Path, boltstore.Config{
-		MaxSize: s.Store.MaxSize,
+		MaxSize:      s.Store.MaxSize,
+		CompactAbove: float64(s.Store.CompactAbove) / 100, CompactMin: s.Store.CompactMinSize,
+		Compacting: compacting(log), Compacted: compacted(log),
 		Report: func(d boltstore.Damage) {
 			log.Error("a record cannot be read and is left alone", slog.String("bucket", d.Bucket),
 				slog.String("key", fmt.Sprintf("%q", d.Key)), slog.Any("err", d.Err))
@@ -111,15 +119,6 @@ func (n *node) openTelemetry(id string) (*telemetry.Telemetry, error) {
 		return &telemetry.Telemetry{}, nil
 	}
 	return telemetry.New(context.Background(), telemetry.Config{Version: version, Node: id, Logger: n.log})
-}
-
-// nodeID is host name, process id and eight random characters (SPEC 2).
-func nodeID() string {
-	name, err := os.Hostname()
-	if err != nil {
-		name = "localhost"
-	}
-	return fmt.Sprintf("%s:%d:%s", name, os.Getpid(), rand.Text()[:8])
 }
 
 func (n *node) engineConfig(id string) engine.Config {
@@ -148,6 +147,11 @@ func hostConfig(s *config.Settings) host.Config {
 	cfg.Cache = filepath.Join(s.DataDir, "cache")
 	cfg.Private = []string{s.DataDir}
 	cfg.MaxMemory, cfg.MaxTotalMemory = s.Plugins.MaxMemory, s.Plugins.MaxTotalMemory
+	cfg.Grants = grantsOf(s)
+	return cfg
+}
+
+func grantsOf(s *config.Settings) (grants []host.Grant) {
 	for _, g := range s.Grants {
 		grant := host.Grant{
 			Job: g.Job, Plugin: g.Plugin, Args: g.Args, Env: g.Env,
@@ -160,48 +164,35 @@ func hostConfig(s *config.Settings) host.Config {
 			}
 			grant.Dirs = append(grant.Dirs, host.Dir{Host: d.Host, Guest: d.Guest, Mode: mode})
 		}
-		cfg.Grants = append(cfg.Grants, grant)
+		grants = append(grants, grant)
 	}
-	return cfg
+	return grants
 }
 
 func (n *node) listen() (err error) {
 	cfg := api.Defaults()
 	cfg.Version, cfg.Log, cfg.Now, cfg.Ready = version, n.log, time.Now, n.notReady
-	n.server, err = api.NewServer(n.settings.HTTP.Socket, api.NewHandler(scheduler{n.engine, n.store}, cfg), cfg)
+	cfg.Store = keeperOf(n.store)
+	n.server, err = api.NewServer(n.settings.HTTP.Socket, api.NewHandler(n.engine, cfg), cfg)
 	return err
-}
-
-// scheduler is the engine for the API, which can name jobs without describing them.
-type scheduler struct {
-	*engine.Engine
-
-	store jobhost.Store
-}
-
-// JobNames implements [api.JobNamer].
-func (s scheduler) JobNames(ctx context.Context, after jobhost.Name, limit int) (names []jobhost.Name, err error) {
-	err = s.store.View(ctx, func(tx jobhost.Tx) error {
-		names, err = tx.JobNames(after, limit)
-		return err
-	})
-	return names, err
 }
 
 // notReady is why the node does not fire triggers.
 func (n *node) notReady() error {
-	if state := n.engine.State(); n.ready.Load() && state != engine.Serving {
+	switch state := n.engine.State(); {
+	case state > engine.Serving:
 		return &jobhost.Error{Code: jobhost.NotServing, Msg: "the scheduler is " + state.String()}
-	}
-	if !n.ready.Load() {
+	case state < engine.Serving, !n.ready.Load() && !n.engine.Applied():
 		return &jobhost.Error{Code: jobhost.NotServing, Msg: "the host is starting"}
 	}
-	return nil
+	n.ready.Store(true)
+	return n.engine.Problem()
 }
 
-// serve answers on the socket, brings the jobs of the files into the store and fires triggers until ctx ends.
-func (n *node) serve(ctx context.Context) error {
-	var socket sync.WaitGroup
+// serve answers on the socket, brings the jobs of the files into the store and fires triggers until ctx ends. Watch goes on
+// beside that, and ends with its context.
+func (n *node) serve(ctx context.Context, watch func(context.Context)) error {
+	var socket, watching sync.WaitGroup
 	var broken error
 	answering, hangUp := context.WithCancel(context.WithoutCancel(ctx))
 	ctx, stop := context.WithCancel(ctx)
@@ -214,7 +205,7 @@ func (n *node) serve(ctx context.Context) error {
 	if err == nil {
 		n.log.InfoContext(ctx, "serving", slog.String("version", version), slog.String("node", n.engine.NodeID()), slog.String("socket", n.settings.HTTP.Socket),
 			slog.Int("jobs", len(n.settings.Jobs)), slog.Bool("traces", n.telemetry.Enabled()))
-		n.ready.Store(true)
+		watching.Go(func() { watch(ctx) })
 		if err = n.engine.Serve(ctx); err == nil {
 			n.log.InfoContext(ctx, "stopped")
 		}
@@ -222,6 +213,8 @@ func (n *node) serve(ctx context.Context) error {
 	if errors.Is(err, context.Canceled) {
 		err = nil // stopped before it had started
 	}
+	stop()
+	watching.Wait()
 	hangUp()
 	socket.Wait()
 	return errors.Join(err, broken)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,8 +21,9 @@ import (
 type folder struct {
 	*testing.T
 
-	dir string
-	env []string
+	dir     string
+	env     []string
+	program string // to start; empty: jobhost
 }
 
 // newFolder makes a folder with the guests and a configuration.
@@ -58,7 +60,7 @@ func (f *folder) write(name, text string) {
 
 // command is jobhost with arguments, in the folder.
 func (f *folder) command(args ...string) *exec.Cmd {
-	cmd := exec.Command("jobhost", args...)
+	cmd := exec.Command(cmp.Or(f.program, "jobhost"), args...)
 	cmd.Dir = f.dir
 	cmd.Env = append(os.Environ(), f.env...)
 	return cmd

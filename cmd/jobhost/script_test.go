@@ -95,14 +95,19 @@ func serving(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// awaitReady waits until a host says that it is ready.
-func awaitReady(socket string) error {
-	c := http.Client{Transport: &http.Transport{
+// overSocket sends requests to a Unix socket.
+func overSocket(socket string) *http.Transport {
+	return &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", socket)
 		},
-	}}
+	}
+}
+
+// awaitReady waits until a host says that it is ready.
+func awaitReady(socket string) error {
+	c := http.Client{Transport: overSocket(socket)}
 	var last error
 	for end := time.Now().Add(4 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		resp, err := c.Get("http://jobhost/readyz")

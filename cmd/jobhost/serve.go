@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +21,11 @@ func (c *cli) serve() *cobra.Command {
 		Long: `Run the host: load plugins, fire triggers, and answer the other commands on a socket in the data folder.
 
 SIGTERM and SIGINT stop it: it starts nothing more, waits for the runs in progress up to shutdown_timeout, and cancels
-the rest. A second signal ends that waiting at once. The log goes to standard error.`,
+the rest. A second signal ends that waiting at once. The log goes to standard error.
+
+While it runs it takes over changes of jobs, calendars and grants within seconds of the configuration files being
+written, and new plugins as they come; SIGHUP does so at once. A configuration with a mistake changes nothing, and the
+log says what is wrong. All other settings need a restart.`,
 		Example: `  jobhost serve
   jobhost serve -c jobhost.yaml -c jobs.d --log-format json`,
 	}
@@ -35,7 +38,7 @@ the rest. A second signal ends that waiting at once. The log goes to standard er
 		if err != nil {
 			return err
 		}
-		return ofHost(c.host(s, files, c.logger(form, level)))
+		return ofHost(c.host(s, files, *paths, c.logger(form, level)))
 	}
 	return cmd
 }
@@ -62,8 +65,8 @@ func (c *cli) logger(form, level string) *slog.Logger {
 	return slog.New(slog.NewTextHandler(c.err, opts))
 }
 
-// host runs a node until a signal stops it.
-func (c *cli) host(s *config.Settings, files []config.File, log *slog.Logger) (err error) {
+// host runs a node until a signal stops it. Files are those that paths stand for and that the settings are from.
+func (c *cli) host(s *config.Settings, files []config.File, paths []string, log *slog.Logger) (err error) {
 	for _, w := range s.Warnings {
 		log.Warn("configuration", slog.String("warning", w.Error()))
 	}
@@ -72,8 +75,11 @@ func (c *cli) host(s *config.Settings, files []config.File, log *slog.Logger) (e
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 
-	n, err := openNode(s, files, log)
+	n, err := openNode(s, log)
 	if err != nil {
 		return err
 	}
@@ -84,7 +90,12 @@ func (c *cli) host(s *config.Settings, files []config.File, log *slog.Logger) (e
 	over := make(chan struct{})
 	var watch sync.WaitGroup
 	watch.Go(func() { n.obey(signals, stop, over) })
-	err = n.serve(ctx)
+	r := &reloader{node: n, load: c.load, current: s}
+	w := &watcher{
+		log: log, read: rereader(paths, files), reload: r.reload, rescan: n.host.Rescan, asked: hangups, plugins: n.plugins,
+		tried: content{files: files},
+	}
+	err = n.serve(ctx, w.watch)
 	close(over)
 	watch.Wait()
 	return err
@@ -102,17 +113,21 @@ func (n *node) obey(signals <-chan os.Signal, stop context.CancelFunc, over <-ch
 	select {
 	case sig := <-signals:
 		n.log.Warn("cancelling the runs in progress", slog.String("signal", sig.String()))
-	case <-over:
-		return
-	}
-	// The engine may still be draining, where this has no effect yet.
-	for tick := time.NewTicker(50 * time.Millisecond); ; {
 		n.engine.StopNow()
-		select {
-		case <-tick.C:
-		case <-over:
-			tick.Stop()
-			return
+	case <-over:
+	}
+}
+
+// rereader reads the configuration files again. A default file that was there once and is gone is no empty configuration: it
+// was moved away, or is being replaced.
+func rereader(paths []string, files []config.File) func() ([]config.File, error) {
+	had := len(files) > 0
+	return func() ([]config.File, error) {
+		files, err := readConfig(paths)
+		if err == nil && len(paths) == 0 && len(files) == 0 && had {
+			return nil, exit{exitUsage, config.Problems{{Pos: config.Position{File: defaultConfig}, Msg: "the file is gone; put it back, or stop the host"}}}
 		}
+		had = had || len(files) > 0
+		return files, err
 	}
 }

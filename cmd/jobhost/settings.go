@@ -20,20 +20,35 @@ func configFlag(cmd *cobra.Command) *[]string {
 
 // settings reads the configuration: the files given, else the default one if there is one, and the environment.
 func (c *cli) settings(paths []string) (*config.Settings, []config.File, error) {
+	files, err := readConfig(paths)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := c.load(files)
+	return s, files, err
+}
+
+// readConfig reads the files given, else the default one if there is one.
+func readConfig(paths []string) ([]config.File, error) {
 	if len(paths) == 0 {
 		if _, err := os.Stat(defaultConfig); err == nil {
 			paths = []string{defaultConfig}
 		} else if !errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	files, err := config.ReadFiles(paths...)
 	if err != nil {
-		return nil, nil, exit{exitUsage, err}
+		return nil, exit{exitUsage, err}
 	}
+	return files, nil
+}
+
+// load makes settings of files and the environment.
+func (c *cli) load(files []config.File) (*config.Settings, error) {
 	s, err := config.Load(config.Sources{Files: files, Environ: c.environ})
 	if err != nil {
-		return nil, nil, exit{exitUsage, err}
+		return nil, exit{exitUsage, err}
 	}
-	return s, files, nil
+	return s, nil
 }

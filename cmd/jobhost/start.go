@@ -15,36 +15,42 @@ import (
 // progress is how often a start says what it is waiting for.
 const progress = 5 * time.Second
 
-// start waits until the plugins that the jobs of the files need are compiled, and gives the jobs to the engine. A job
-// whose plugin is not there or is broken ends the start; a broken plugin that no job needs does not (SPEC 21).
+// start waits for the plugins that the jobs of the files need, and gives the jobs to the engine.
 func (n *node) start(ctx context.Context) error {
-	var needed []jobhost.Name
-	defs := make([]jobhost.JobDef, len(n.settings.Jobs))
-	for i, j := range n.settings.Jobs {
-		defs[i] = j.Def
-		needed = append(needed, j.Def.Plugin)
+	if err := n.prepare(ctx, n.settings); err != nil {
+		return err
+	}
+	return n.engine.Apply(ctx, definitions(n.settings))
+}
+
+// prepare waits until the plugins that the jobs of the files need are compiled. A job whose plugin is not there or is
+// broken is a problem; a broken plugin that no job needs is not (SPEC 21).
+func (n *node) prepare(ctx context.Context, s *config.Settings) error {
+	needed := make([]jobhost.Name, len(s.Jobs))
+	for i, j := range s.Jobs {
+		needed[i] = j.Def.Plugin
 	}
 	slices.Sort(needed)
-	needed = slices.Compact(needed)
-	if err := n.compiled(ctx, needed); err != nil {
+	if err := n.compiled(ctx, slices.Compact(needed)); err != nil {
 		return err
 	}
 	plugins, err := n.host.Plugins(ctx)
 	if err != nil {
 		return err
 	}
-	if problems := pluginProblems(n.settings, plugins); len(problems) > 0 {
+	if problems := pluginProblems(s, plugins); len(problems) > 0 {
 		return exit{exitUsage, problems}
 	}
-	return n.engine.Apply(ctx, defs)
+	return nil
 }
 
 // compiled waits for plugins, whether they prove good or not.
 func (n *node) compiled(ctx context.Context, keys []jobhost.Name) error {
-	if len(keys) == 0 {
+	left := n.compiling(ctx, keys)
+	if len(left) == 0 {
 		return nil
 	}
-	n.log.InfoContext(ctx, "compiling the plugins that jobs need", slog.Int("plugins", len(keys)))
+	n.log.InfoContext(ctx, "compiling the plugins that jobs need", slog.Int("plugins", len(left)))
 	began := time.Now()
 	tick := time.NewTicker(progress)
 	defer tick.Stop()

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobhost/jobhost"
+)
+
+func (c *cli) events() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "events", Short: "Follow what happens on a running host", Args: takes(0, 0, "no arguments"),
+		Long: `Follow what happens on a running host until it stops or an interrupt: jobs that are defined, paused or deleted, runs that
+start and end. A line an event, in JSON with -o json.`,
+		Example: `  jobhost events
+  jobhost events --job nightly -o json | jq 'select(.topic == "scheduling.run.failed")'`,
+	}
+	f, form := c.client(cmd), format(cmd)
+	job := cmd.Flags().String("job", "", "only events of this job")
+	cmd.RunE = func(*cobra.Command, []string) error {
+		ctx, s, done, err := f.dial()
+		if err != nil {
+			return err
+		}
+		defer done()
+		for e, err := range s.Events(ctx) {
+			switch {
+			case errors.Is(err, context.Canceled):
+				return nil // the usual end
+			case err != nil:
+				return err
+			case *job != "" && e.Job != *job:
+				continue
+			}
+			if err := c.writeEvent(e, *form); err != nil {
+				return err
+			}
+		}
+		c.say("the host has stopped")
+		return nil
+	}
+	return cmd
+}
+
+func (c *cli) writeEvent(e jobhost.Event, form string) error {
+	if form == asJSON {
+		enc := json.NewEncoder(c.out)
+		enc.SetEscapeHTML(false)
+		return enc.Encode(e)
+	}
+	of := e.Job
+	if e.Trigger != "" {
+		of += "/" + e.Trigger
+	}
+	parts := []string{e.Time.Local().Format("15:04:05.000"), strings.TrimPrefix(string(e.Topic), "scheduling."), of}
+	if e.Run != "" {
+		parts = append(parts, "run="+string(e.Run), "kind="+e.Kind.String(), "attempt="+number(e.Attempt))
+	}
+	if !e.EndedAt.IsZero() {
+		parts = append(parts, "took="+length(jobhost.Run{StartedAt: e.StartedAt, EndedAt: e.EndedAt}, e.EndedAt))
+	}
+	if e.Topic == jobhost.TopicRunRetry || e.Topic == jobhost.TopicRunRecovery {
+		parts = append(parts, "again="+e.At.Local().Format("15:04:05.000"))
+	}
+	if e.ErrorCode != "" {
+		parts = append(parts, "error="+oneLine(string(e.ErrorCode)))
+	}
+	_, err := fmt.Fprintln(c.out, strings.Join(parts, " "))
+	return err
+}

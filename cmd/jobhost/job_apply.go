@@ -1,0 +1,95 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobhost/jobhost"
+	"github.com/jobhost/jobhost/config"
+)
+
+func (c *cli) jobApply() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "apply -f <file>...", Short: "Define jobs of a YAML file on a running host", Args: takes(0, 0, "no arguments; files are given with -f"),
+		Long: `Define or replace jobs on a running host, now and until they are changed or deleted. A file has the sections jobs and
+vars, in the form of the configuration, and nothing else. A trigger whose schedule stays the same keeps its state.
+
+A job of the host's own configuration that is changed so is Overridden: it stays as it is applied until its definition
+there changes, or job restore puts that back.`,
+		Example: `  jobhost job apply -f imports.yaml
+  jobhost job apply -f jobs.d -o json
+  generate-jobs | jobhost job apply -f -`,
+	}
+	f, form := c.client(cmd), format(cmd)
+	paths := cmd.Flags().StringArrayP("file", "f", nil, "file, folder, or - for standard input; can be given several times")
+	cmd.RunE = func(*cobra.Command, []string) error {
+		if len(*paths) == 0 {
+			return usage("jobhost job apply: takes at least one -f; see jobhost job apply --help")
+		}
+		defs, err := c.definitions(*paths)
+		if err != nil {
+			return err
+		}
+		ctx, s, done, err := f.dial()
+		if err != nil {
+			return err
+		}
+		defer done()
+		return c.showDefined(*form, s.Schedule(ctx, defs))
+	}
+	return cmd
+}
+
+// definitions reads the jobs of files.
+func (c *cli) definitions(paths []string) ([]jobhost.JobDef, error) {
+	var files []config.File
+	for _, path := range paths {
+		found, err := c.jobFiles(path)
+		if err != nil {
+			return nil, exit{exitUsage, err}
+		}
+		files = append(files, found...)
+	}
+	jobs, warnings, err := config.LoadJobs(files...)
+	if err != nil {
+		return nil, exit{exitUsage, err}
+	}
+	for _, w := range warnings {
+		c.say("warning: %s", w)
+	}
+	defs := make([]jobhost.JobDef, len(jobs))
+	for i, j := range jobs {
+		defs[i] = j.Def
+	}
+	return defs, nil
+}
+
+func (c *cli) jobFiles(path string) ([]config.File, error) {
+	if path != "-" {
+		return config.ReadFiles(path)
+	}
+	data, err := io.ReadAll(io.LimitReader(c.in, config.MaxFile+1)) // one that is larger is refused as a file is
+	return []config.File{{Name: "standard input", Data: data}}, err
+}
+
+// showDefined lists what became of definitions. The error joins those that were refused.
+func (c *cli) showDefined(form string, rs []jobhost.Result[jobhost.JobInfo]) error {
+	infos := []jobhost.JobInfo{}
+	var errs []error
+	for _, r := range rs {
+		if r.Err != nil {
+			errs = append(errs, r.Err)
+			continue
+		}
+		infos = append(infos, r.Value)
+		for _, w := range r.Value.Warnings {
+			c.say("warning: %s: %s", r.Value.Name, w)
+		}
+	}
+	err := writeList(c, form, infos, "NAME SOURCE", func(i jobhost.JobInfo) []string { return []string{i.Name, i.Source.String()} })
+	if err != nil {
+		return err
+	}
+	return joined(errs)
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobhost/jobhost"
+)
+
+func (c *cli) jobExplain() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "explain <job>", Aliases: []string{"why"}, Short: "Say why a job is not running now", Args: takes(1, 1, "the name of a job"),
+		Long: `Say why a job is not running now: the first reason that holds, for the job and for each of its triggers, and what became
+of firings that did not turn into runs.`,
+		Example: `  jobhost job explain nightly`,
+	}
+	f, form := c.client(cmd), format(cmd)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		ctx, s, done, err := f.dial()
+		if err != nil {
+			return err
+		}
+		defer done()
+		x, err := s.Explain(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		if *form == asJSON {
+			return c.writeJSON(x)
+		}
+		return c.describeExplanation(x)
+	}
+	return cmd
+}
+
+func (c *cli) describeExplanation(x jobhost.Explanation) error {
+	if _, err := fmt.Fprintf(c.out, "%s: %s\n", x.Job, oneLine(x.Answer)); err != nil || len(x.Triggers) == 0 {
+		return err
+	}
+	if _, err := fmt.Fprintln(c.out); err != nil {
+		return err
+	}
+	return writeList(c, asTable, x.Triggers, "TRIGGER STATE DUE NOW NOT-FIRED", func(t jobhost.TriggerExplanation) []string {
+		return []string{t.Trigger, t.State, clock(t.Due), t.Answer, refused(t.Refused)}
+	})
+}
+
+// refused says which firings did not become runs, and why the last one did not.
+func refused(r *jobhost.Refusals) string {
+	if r == nil || r.Last == "" {
+		return ""
+	}
+	return fmt.Sprintf("%d not fired, last at %s: %s", r.Skipped+r.Blocked+r.Deadline, clock(r.At), r.Last)
+}
