@@ -15,6 +15,9 @@
 // of a due trigger (settle.go), and how a run ended and what follows it (judge.go). The turn (turn.go) reads, asks them and
 // writes; the loop (loop.go) decides when to turn and what a failed turn means; dispatch.go runs what was started.
 //
+// What the files define comes in by [Engine.Apply] and [Engine.SetCalendars], at the start and whenever it changes. They
+// compare with the store by reading, and only what differs becomes commands of a turn.
+//
 // # What bites
 //
 //   - A turn may be executed more than once by the store; it starts from scratch each time and only its last result counts.

@@ -29,6 +29,8 @@ type duties struct {
 	renew   atomic.Bool // the record is out of date; send it at the next look
 	lease   jobhost.Lease
 	renewed time.Time // when the last successful renewal began
+
+	unheard []jobhost.RunID // asked to end, but not in progress: they may have been about to start, and are asked once more
 }
 
 // attend does the duties every poll interval, or more often where a lease or a heartbeat needs it, until over is closed.
@@ -136,12 +138,15 @@ func (e *Engine) takeRequests(ctx context.Context) error {
 	if slices.Contains(ids, drainRequest) {
 		e.drain()
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	before := e.duties.unheard
+	e.duties.unheard = nil
 	for _, id := range ids {
-		if a := e.active[id]; a != nil {
-			e.ask(a)
+		if !e.askHere(id) {
+			e.duties.unheard = append(e.duties.unheard, id)
 		}
+	}
+	for _, id := range before {
+		e.askHere(id)
 	}
 	return nil
 }

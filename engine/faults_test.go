@@ -104,7 +104,7 @@ func TestTurnsThatFail(t *testing.T) {
 		stop()
 	})
 
-	eachStore(t, "what an unknown outcome has stored is run, once", func(w *world) {
+	eachStore(t, "S-175 what an unknown outcome has stored is run, once", func(w *world) {
 		s := &faulty{Store: w.store}
 		w.store = s
 		w.define(job("j", "cron 0 * * * *"), job("i", "every 1h"), jobhost.NewJob("m", "p"))

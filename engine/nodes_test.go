@@ -179,6 +179,21 @@ func TestLostNodes(t *testing.T) {
 		stop()
 	})
 
+	onCluster(t, "S-161 a node that does not lead recovers nobody", 2, func(ws []*world) {
+		a, b := ws[0], ws[1]
+		b.cfg.Leader = &election{fail: &jobhost.Error{Code: jobhost.LeaseHeld, Op: "test", Msg: "held by n9"}}
+		stop := serveAll(ws)
+		a.define(recovered("j", "cron 0 0 0 * * *"))
+		a.forever("j")
+		a.startManual("j")
+		a.until(5 * minute)
+		a.cutOff(true)
+		a.until(15 * minute)
+		is(b, "state", b.only("j").State, jobhost.RunRunning)
+		a.cutOff(false)
+		stop()
+	})
+
 	onCluster(t, "S-164 two that lead for a moment recover a run once", 3, func(ws []*world) {
 		a, b, c := ws[0], ws[1], ws[2]
 		b.cfg.Leader, c.cfg.Leader = nil, nil // both believe that they lead
@@ -205,7 +220,7 @@ func TestLostNodes(t *testing.T) {
 		stop()
 	})
 
-	onCluster(t, "an outage of the store loses no node", 2, func(ws []*world) {
+	onCluster(t, "S-95 FR-13 an outage of the store loses no node", 2, func(ws []*world) {
 		stop := serveAll(ws)
 		ws[0].define(recovered("j", "once 2026-01-05T00:01:00Z"))
 		for _, w := range ws {
@@ -371,6 +386,28 @@ func TestSeveralNodes(t *testing.T) {
 		s := b.eng().Status(b.Context(), []jobhost.Name{"old"})[0].Value
 		is(b, "orphaned", s.Orphaned, true)
 		is(b, "why", s.Triggers[0].Why, "no live node's files define the job any more")
+		stop()
+	})
+
+	onCluster(t, "S-156 a run that another node cancels between its commit and its dispatch ends", 2, func(ws []*world) {
+		a, b := ws[0], ws[1]
+		a.not["here"] = readyPlugin
+		a.cfg.CancelGrace = 0
+		stop := serveAll(ws)
+		d := job("j", "once 2026-01-05T00:00:10.5Z")
+		d.Plugin = "here"
+		a.define(d)
+		a.takes("j", hour)
+		a.until(10200 * time.Millisecond)
+		dispatch, first := make(chan struct{}), sync.Once{}
+		a.store.(*faulty).set(nil, func() error { first.Do(func() { <-dispatch }); return nil })
+		a.until(10600 * time.Millisecond)
+		is(a, "dispatched", a.eng().RunningCount(), 0)
+		is(b, "error", b.eng().CancelRuns(b.Context(), []jobhost.RunID{b.only("j").ID})[0].Err, nil)
+		a.eng().doDuties(a.Context()) // it takes the request
+		close(dispatch)
+		a.until(15 * second)
+		is(b, "state", b.only("j").State, jobhost.RunCanceled)
 		stop()
 	})
 

@@ -8,7 +8,7 @@ import (
 
 // What TestEngineDoesWhatTheModelSays has found, as stories of their own.
 func TestRedefinitions(t *testing.T) {
-	eachStore(t, "T14 a Blocked one-shot is freed too when its job may run concurrently", func(w *world) {
+	eachStore(t, "S-93 a Blocked one-shot is freed too when its job may run concurrently", func(w *world) {
 		w.define(job("j", "cron 0 * * * *"))
 		w.takes("j", hour)
 		stop := w.serve()
@@ -25,6 +25,40 @@ func TestRedefinitions(t *testing.T) {
 		is(w, "one-shots", len(w.oneShots("j")), 0)
 		is(w, "runs in progress", w.eng().RunningCount(), 2)
 		w.eng().StopNow()
+		stop()
+	})
+
+	eachStore(t, "S-93 a Blocked trigger is freed when its job may run concurrently", func(w *world) {
+		w.define(job("j", "cron 0 * * * *"))
+		w.takes("j", 2*hour)
+		stop := w.serve()
+		w.startManual("j")
+		w.until(hour + second)
+		is(w, "state", w.trigger("j").State, jobhost.TriggerBlocked)
+		d := job("j", "cron 0 * * * *")
+		d.AllowConcurrent = true
+		w.define(d)
+		w.until(hour + 2*second)
+		isAt(w, "scheduledAt", w.runs("j")[1].ScheduledAt, hour)
+		w.waits("j", 2*hour)
+		w.eng().StopNow()
+		stop()
+	})
+
+	eachStore(t, "S-81 S-86 a Blocked trigger that is paused is freed and does not start", func(w *world) {
+		w.define(jobhost.NewJob("j", "p", jobhost.NewTrigger("a", "cron 0 * * * *"), jobhost.NewTrigger("b", "cron 0 * * * *")))
+		w.takes("j", hour+10*second)
+		stop := w.serve()
+		w.startManual("j")
+		w.until(hour + second)
+		w.takes("j", second)
+		w.eng().Pause(w.Context(), []jobhost.Target{{Job: "j", Trigger: "a"}})
+		w.until(hour + 20*second)
+		rs := w.runs("j")
+		is(w, "runs", len(rs), 2)
+		is(w, "trigger", rs[1].Trigger, "b")
+		is(w, "state of a", w.trigger("j", "a").State, jobhost.TriggerWaiting)
+		isAt(w, "due of a", w.trigger("j", "a").Due, hour)
 		stop()
 	})
 

@@ -421,7 +421,7 @@ func TestRunsAndRequests(t *testing.T) {
 		w.fails("j")
 		stop := w.serve()
 		w.until(hour + second)
-		d.Data = json.RawMessage(`{"v":2}`)
+		d.Data = json.RawMessage(`{"v":2,"new":true}`)
 		w.define(d)
 		w.until(2 * hour)
 		is(w, "data", string(w.runs("j")[1].Data), `{"v":1}`)

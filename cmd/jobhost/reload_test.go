@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -203,6 +204,33 @@ func TestGrantsChangeWithAReload(t *testing.T) {
 	// Grants of a configuration that is refused are not given.
 	p.reload(config("three")+"calendars: [{name: c}]\n", "the configuration is refused")
 	says("two")
+	p.stop()
+}
+
+func TestAGrantBoundsTheLogThatIsKept(t *testing.T) {
+	t.Parallel()
+	var do []string
+	for i := range 100 {
+		do = append(do, fmt.Sprintf(`"say line %d %s"`, i, strings.Repeat("x", 50)))
+	}
+	f := newFolder(t, "jobs: [{name: a, plugin: guest, data: {do: ["+strings.Join(do, ", ")+"]}, grants: {max_log: 1KiB}}]\n")
+	p := f.serve()
+	r, err := jobhost.One(p.api.Trigger(t.Context(), []jobhost.TriggerRequest{{Job: "a"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var size int
+	var log []string
+	for e, err := range p.api.Log(t.Context(), r.ID, jobhost.LogQuery{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += len(e.Msg)
+		log = append(log, e.Msg)
+	}
+	if n := len(log); n < 3 || size > 1<<10 || !strings.HasPrefix(log[0], "line 0 ") || !strings.HasPrefix(log[n-1], "line 99 ") || !strings.Contains(strings.Join(log, "\n"), "lines are missing here") {
+		t.Errorf("of the log %d bytes are kept:\n%s", size, strings.Join(log, "\n"))
+	}
 	p.stop()
 }
 
