@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -239,6 +240,25 @@ func TestLostNodes(t *testing.T) {
 		stop()
 	})
 
+	onCluster(t, "S-95 FR-13 the first node back after an outage does not declare the others lost", 2, func(ws []*world) {
+		a, b := ws[0], ws[1]
+		stop := serveAll(ws)
+		b.define(recovered("j", "cron 0 0 0 * * *"))
+		b.takes("j", 20*minute)
+		b.startManual("j")
+		b.until(5 * minute)
+		a.cutOff(true)
+		b.cutOff(true)
+		a.until(15 * minute)
+		a.cutOff(false)
+		a.until(15*minute + 80*second) // it has kept house meanwhile, and not sent heartbeats for long
+		is(a, "leads", a.eng().IsLeader(), true)
+		b.cutOff(false)
+		a.until(hour)
+		is(a, "state", a.only("j").State, jobhost.RunSucceeded)
+		stop()
+	})
+
 	eachStore(t, "S-98 on a private store age loses nobody", func(w *world) {
 		w.define(recovered("j", "cron 0 0 0 * * *"))
 		w.forever("j")
@@ -399,8 +419,13 @@ func TestSeveralNodes(t *testing.T) {
 		a.define(d)
 		a.takes("j", hour)
 		a.until(10200 * time.Millisecond)
-		dispatch, first := make(chan struct{}), sync.Once{}
-		a.store.(*faulty).set(nil, func() error { first.Do(func() { <-dispatch }); return nil })
+		dispatch, held := make(chan struct{}), atomic.Bool{}
+		a.store.(*faulty).set(nil, func() error {
+			if held.CompareAndSwap(false, true) {
+				<-dispatch
+			}
+			return nil
+		})
 		a.until(10600 * time.Millisecond)
 		is(a, "dispatched", a.eng().RunningCount(), 0)
 		is(b, "error", b.eng().CancelRuns(b.Context(), []jobhost.RunID{b.only("j").ID})[0].Err, nil)

@@ -101,11 +101,13 @@ func TestOneShotsAreNeverSkipped(t *testing.T) {
 }
 
 func TestAnInstantNeverFiresAgain(t *testing.T) {
-	x := jobhost.Trigger{State: jobhost.TriggerWaiting, Due: at("01:00"), LastFired: at("05:00")} // the clock went back
-	_, _, next := settle(x, mustPlan(t, "cron 0 * * * *"), false, at("01:00"), rules{time.Minute, time.Second})
-	if !next.Due.Equal(at("06:00")) {
-		t.Errorf("next due %v, want 06:00", next.Due)
-	}
+	t.Run("FR-26 the clock went back", func(t *testing.T) {
+		x := jobhost.Trigger{State: jobhost.TriggerWaiting, Due: at("01:00"), LastFired: at("05:00")}
+		_, _, next := settle(x, mustPlan(t, "cron 0 * * * *"), false, at("01:00"), rules{time.Minute, time.Second})
+		if !next.Due.Equal(at("06:00")) {
+			t.Errorf("next due %v, want 06:00", next.Due)
+		}
+	})
 }
 
 // TestFirstDue is the table of SPEC 9 for a trigger that is created at T0 + 1h.
@@ -195,8 +197,18 @@ func TestWhatFollowsAnEnd(t *testing.T) {
 	if diff := cmp.Diff(got, want); diff != "" || !ok {
 		t.Errorf("recovery: %v %s", ok, diff)
 	}
-	run.Kind = jobhost.KindRecovery
-	if _, ok := recovery(job, run); ok {
-		t.Error("a lost recovery is recovered again")
-	}
+	t.Run("S-97 what is not recovered", func(t *testing.T) {
+		again := run
+		again.Kind = jobhost.KindRecovery
+		if _, ok := recovery(job, again); ok {
+			t.Error("a lost recovery is recovered again")
+		}
+		unasked, local := job, job
+		unasked.RequestsRecovery, local.RunOnEveryInstance = false, true
+		for what, j := range map[string]jobhost.Job{"a job that does not ask for it": unasked, "a local job": local} {
+			if _, ok := recovery(j, run); ok {
+				t.Errorf("%s is recovered", what)
+			}
+		}
+	})
 }

@@ -210,9 +210,9 @@ const numbered = `/(^(memory|shared)$|S-|FR-)/(S-|FR-)`
 // test runs the numbered cases of a package and returns those that are red. The flags make all trees share what was built
 // for one of them.
 func test(tree, dir string) (red []string, err error) {
-	cmd := exec.Command("go", "test", "-json", "-short", "-vet=off", "-timeout=20s", "-ldflags=-s -w", "-run="+numbered, dir)
+	cmd := exec.Command("go", "test", "-json", "-short", "-vet=off", "-timeout=20s", "-gcflags=-N -l", "-ldflags=-s -w", "-run="+numbered, dir)
 	cmd.Dir = tree
-	cmd.Env = append(os.Environ(), "JOBHOST_STORES=memory", "GOFLAGS=-trimpath -buildvcs=false")
+	cmd.Env = append(os.Environ(), "JOBHOST_STORES=memory", "GOFLAGS=-trimpath -buildvcs=false", "GOGC=400")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	events, err := cmd.Output()
