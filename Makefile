@@ -13,7 +13,7 @@ WASIP1   := CGO_ENABLED=0 GOOS=wasip1 GOARCH=wasm
 EXAMPLES := $(patsubst plugins/examples/%/main.go,%,$(wildcard plugins/examples/*/main.go))
 
 .DEFAULT_GOAL := build
-.PHONY: help build plugins run test check fmt vet lint floors race wasm cross tidy tidy-check fuzz bench golden cover cases clean
+.PHONY: help build plugins run test check fmt vet lint floors race wasm cross tidy tidy-check fuzz bench golden cover cases mutants crash clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,7 +29,7 @@ run: build plugins ## the host, with the example plugins and jobhost.yaml
 
 test: ## all tests
 	$(GO) test ./...
-	cd tools && $(GO) test ./cases
+	cd tools && $(GO) test ./cases ./mutants
 
 check: fmt vet lint floors test race wasm cross tidy-check ## everything CI runs
 
@@ -39,11 +39,11 @@ fmt: ## format the code
 vet: ## go vet, also of the example plugins
 	$(GO) vet ./...
 	$(if $(EXAMPLES),$(WASIP1) $(GO) vet ./plugins/examples/...)
-	cd tools && $(GO) vet ./cases
+	cd tools && $(GO) vet ./cases ./mutants
 
 lint: ## golangci-lint; the first time it is built, which takes minutes
 	$(TOOL) golangci-lint run
-	cd tools && $(GO) tool golangci-lint run ./cases
+	cd tools && $(GO) tool golangci-lint run ./cases ./mutants
 
 floors: ## which package may import which
 	$(GO) test -count=1 -run '^Test(Floors|Dependencies|ArchitectureDiagram)$$' .
@@ -89,6 +89,12 @@ cover: ## cover.out and a line for each package
 cases: ## which numbered cases of tools/cases/required.txt have no passing test
 	cd tools && $(GO) build -o ../bin/cases ./cases
 	$(GO) test -json ./... | bin/cases tools/cases/required.txt
+
+mutants: ## break one rule at a time; each must turn a numbered case red; about 5 minutes
+	cd tools && $(GO) run ./mutants -dir ..
+
+crash: ## kill a process with runs in progress a hundred times, and check what it leaves behind
+	JOBHOST_KILLS=100 $(GO) test -count=1 -timeout=10m -run='^TestKilledAtRandom$$' -v ./engine
 
 clean: ## remove what the other targets made
 	rm -rf bin out cover.out bench.new plugins/*.wasm
