@@ -45,14 +45,7 @@ func (t *tx) JobNames(after jobhost.Name, limit int) ([]jobhost.Name, error) {
 }
 
 func (t *tx) LocalJobs() ([]jobhost.Name, error) {
-	var out []jobhost.Name
-	t.jobs.Scan(func(n jobhost.Name, j *jobhost.Job) bool {
-		if j.RunOnEveryInstance {
-			out = append(out, n)
-		}
-		return true
-	})
-	return out, nil
+	return t.locals.Keys(), nil
 }
 
 func (t *tx) PutJobs(jobs ...jobhost.Job) error {
@@ -63,6 +56,11 @@ func (t *tx) PutJobs(jobs ...jobhost.Job) error {
 		j := cloneJob(&jobs[i])
 		j.Triggers = nil
 		t.jobs.Set(j.Name, &j)
+		if j.RunOnEveryInstance {
+			t.locals.Insert(j.Name)
+		} else {
+			t.locals.Delete(j.Name)
+		}
 	}
 	return nil
 }
@@ -73,6 +71,7 @@ func (t *tx) DeleteJobs(names ...jobhost.Name) error {
 	}
 	for _, n := range names {
 		t.jobs.Delete(n)
+		t.locals.Delete(n)
 		var triggers []jobhost.TriggerKey
 		t.ofJob(n, func(x trigger) { triggers = append(triggers, x.key) })
 		if err := t.DeleteTriggers(triggers...); err != nil {

@@ -12,6 +12,7 @@ import (
 // state is one version of everything: the records, and the orders in which they are listed.
 type state struct {
 	jobs     *btree.Map[jobhost.Name, *jobhost.Job]
+	locals   *btree.Set[jobhost.Name] // jobs that run on every instance
 	triggers *btree.BTreeG[trigger]
 	ready    *btree.BTreeG[ready]
 	blocked  *btree.BTreeG[blocked]
@@ -73,6 +74,7 @@ type (
 func newState() *state {
 	return &state{
 		jobs:     new(btree.Map[jobhost.Name, *jobhost.Job]),
+		locals:   new(btree.Set[jobhost.Name]),
 		triggers: tree(func(a, b trigger) int { return byKey(a.key, b.key) }),
 		ready: tree(func(a, b ready) int {
 			if c := cmp.Compare(b.priority, a.priority); c != 0 {
@@ -137,7 +139,7 @@ func tree[T any](compare func(a, b T) int) *btree.BTreeG[T] {
 // copied when something in it changes.
 func (s *state) next() *state {
 	return &state{
-		jobs: s.jobs.Copy(), triggers: s.triggers.Copy(), ready: s.ready.Copy(), blocked: s.blocked.Copy(),
+		jobs: s.jobs.Copy(), locals: s.locals.Copy(), triggers: s.triggers.Copy(), ready: s.ready.Copy(), blocked: s.blocked.Copy(),
 		pending: s.pending.Copy(),
 		runs:    s.runs.Copy(), history: s.history.Copy(), byJob: s.byJob.Copy(), open: s.open.Copy(),
 		logs: s.logs.Copy(), outputs: s.outputs.Copy(),
