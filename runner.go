@@ -2,6 +2,7 @@ package jobhost
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -22,13 +23,51 @@ type Call struct {
 	Stop        <-chan struct{} // closed when the run is asked to stop, some time before the context ends
 	Traceparent string          // W3C trace context for the plugin
 	Sink        RunSink
+	Span        Span // the run's own span, which its middleware ends; nil: nothing is traced
+	KV          KV   // the job's durable values; nil: it has none
 }
 
 // RunSink takes what a run says while it goes on. It never blocks and copies what it keeps.
 type RunSink interface {
 	// Log takes one line. Levels are those of log/slog.
 	Log(level int, msg string)
+	// Progress takes how far the run is: done of total, which is 0 when it is not known. It is shown live, and the last
+	// one counts.
+	Progress(done, total int64, msg string)
 }
+
+// Span is a span of a run's trace. It is for one goroutine at a time.
+type Span interface {
+	// Child starts a span below this one.
+	Child(name string) Span
+	// SetAttribute and Event add what is to be known about the span. After End they do nothing.
+	SetAttribute(key, value string)
+	Event(name string)
+	// End ends the span, as a failure unless ok.
+	End(ok bool)
+	// Traceparent is the W3C trace context for whatever is called within the span.
+	Traceparent() string
+}
+
+// KV holds the durable values of a run's job: checkpoints that survive attempts, restarts and nodes. All jobs have values of
+// their own, and those of a job go with it. Calls wait for the store and return context.Cause(ctx) when ctx ends first.
+type KV interface {
+	// Get returns a value of its own, and false when there is none.
+	Get(ctx context.Context, key string) ([]byte, bool, error)
+	// Set stores a value durably. It fails with [ErrRunOver] once the run is not Running on record, and with [ErrFull] when
+	// the job's keys and values together would have more than 1 MiB.
+	Set(ctx context.Context, key string, value []byte) error
+	// Delete removes a key, which need not exist. It fails as Set does.
+	Delete(ctx context.Context, key string) error
+	// Keys lists the keys with a prefix, sorted.
+	Keys(ctx context.Context, prefix string) ([]string, error)
+}
+
+// The failures of [KV] that are the plugin's business.
+var (
+	ErrRunOver = errors.New("the run is over")
+	ErrFull    = errors.New("the job's values have reached their limit")
+)
 
 // Outcome is what came of a call. The zero value is a success without output.
 type Outcome struct {

@@ -21,6 +21,23 @@ const (
 	FuncCancelled  = "cancelled"   // () -> i32: 1 once the run is asked to stop
 	FuncDeadlineMS = "deadline_ms" // () -> i64: milliseconds left, -1 without a limit
 	FuncSleepMS    = "sleep_ms"    // (i64) -> i32: waits
+	FuncProgress   = "progress"    // (done i64, total i64, ptr, len): how far the run is
+
+	FuncKVGet    = "kv_get"    // (key, key_len, buf, cap) -> i32: a durable value of the job
+	FuncKVSet    = "kv_set"    // (key, key_len, ptr, len) -> i32
+	FuncKVDelete = "kv_delete" // (key, key_len) -> i32
+	FuncKVList   = "kv_list"   // (prefix, prefix_len, buf, cap) -> i32: the keys, as a sorted JSON array
+
+	FuncHTTPSend    = "http_send"    // (head, head_len, body, body_len) -> i32: a handle, once the response's head is there
+	FuncHTTPStatus  = "http_status"  // (handle) -> i32
+	FuncHTTPHeaders = "http_headers" // (handle, buf, cap) -> i32: JSON, lower-case names to lists
+	FuncHTTPRead    = "http_read"    // (handle, buf, cap) -> i32: 1 to cap bytes of the body, 0 at its end
+	FuncHTTPClose   = "http_close"   // (handle)
+
+	FuncSpanStart = "span_start" // (name, len) -> i32: an id; the parent is the innermost open span
+	FuncSpanEnd   = "span_end"   // (id, ok)
+	FuncSpanAttr  = "span_attr"  // (id, key, key_len, value, value_len)
+	FuncEvent     = "event"      // (ptr, len): on the innermost open span
 )
 
 // What a guest exports. A module with [ExportRun] is a reactor, one with only [ExportStart] a command.

@@ -12,12 +12,21 @@ const (
 	MaxMemory     = 256 << 20 // a guest's memory, by default
 	MaxModule     = 64 << 20  // a module's file
 	MaxPath       = 4 << 10   // a path in a WASI call
+	MaxKey        = 256       // a key of a durable value
+	MaxValue      = 64 << 10  // a durable value
+	MaxValues     = 1 << 20   // the keys and values of a job
+	MaxHTTPHead   = 64 << 10  // the head of a request, and of a response
+	MaxHTTPBody   = 8 << 20   // the body of a request
+	MaxSpanText   = 256       // the name of a span or an event, the key of an attribute
+	MaxSpanValue  = 4 << 10   // the value of an attribute
 )
 
 // Limits in numbers.
 const (
 	MaxOpenFiles     = 128   // files and directories that a run has open
 	MaxSubscriptions = 1_024 // subscriptions of one WASI poll_oneoff
+	MaxResponses     = 16    // responses that a run has open
+	MaxSpans         = 128   // spans of a run
 )
 
 // MaxChunk is the most bytes that one read or write of a file moves. A guest that asks for more is served in part.

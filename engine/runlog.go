@@ -75,6 +75,9 @@ func (l *runLog) Log(level int, msg string) {
 	l.tellFollowers()
 }
 
+// Progress takes how far the run is.
+func (l *runLog) Progress(int64, int64, string) {}
+
 func (l *runLog) tellFollowers() {
 	if l.pulse != nil {
 		close(l.pulse)

@@ -241,4 +241,5 @@ type LogLimiter interface{ LimitLog(bytes int) }
 // deaf is the sink of a call that has none.
 type deaf struct{}
 
-func (deaf) Log(int, string) {}
+func (deaf) Log(int, string)               {}
+func (deaf) Progress(int64, int64, string) {}

@@ -46,6 +46,8 @@ func (s *sink) Log(level int, msg string) {
 	s.levels, s.lines = append(s.levels, level), append(s.lines, msg)
 }
 
+func (s *sink) Progress(int64, int64, string) {}
+
 func (s *sink) text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -205,6 +205,8 @@ type slow struct{ by time.Duration }
 
 func (s slow) Log(int, string) { <-time.After(s.by) }
 
+func (slow) Progress(int64, int64, string) {}
+
 func TestTheCauseOfTheEndIsTheOutcome(t *testing.T) {
 	h := newHost(t, host.Defaults(), map[string][]byte{"loop": runaways()["loop"]})
 	for name, test := range map[string]struct {

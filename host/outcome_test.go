@@ -166,6 +166,8 @@ type broken struct{ lines map[string]int }
 
 func (b broken) Log(_ int, msg string) { b.lines[msg]++ }
 
+func (broken) Progress(int64, int64, string) {}
+
 func TestAPanicOfTheHostIsTheRunsFailureAlone(t *testing.T) {
 	g := newGuest()
 	h := newHost(t, host.Defaults(), map[string][]byte{"p": g.reactor(g.call("log", 0, 0, 0), zero)})

@@ -102,6 +102,8 @@ func (b *blocker) Log(int, string) {
 	<-b.leave
 }
 
+func (*blocker) Progress(int64, int64, string) {}
+
 func TestARunFinishesOnTheVersionItBeganWith(t *testing.T) {
 	g := newGuest()
 	g.Data(16, []byte("old"))

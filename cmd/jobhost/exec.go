@@ -231,3 +231,11 @@ func interruptible(f func(ctx context.Context, stop <-chan struct{}) jobhost.Out
 type talk struct{ c *cli }
 
 func (t talk) Log(_ int, msg string) { t.c.say("%s", msg) }
+
+func (t talk) Progress(done, total int64, msg string) {
+	if total > 0 {
+		t.c.say("progress: %d of %d %s", done, total, msg)
+		return
+	}
+	t.c.say("progress: %d %s", done, msg)
+}
