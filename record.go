@@ -38,14 +38,21 @@ type Trigger struct {
 	OneShot     *OneShot // set on the engine's one-shots only
 }
 
-// Refusals says which firings of a trigger did not become a run, and why the last one did not.
+// Refusals says how many slots of a trigger did not become a run, why the last one did not, and when. A slot is one instant
+// of the schedule, and counts once.
 type Refusals struct {
-	Skipped  int       `json:"skipped,omitempty"`  // misfires under the skip policy, and make-ups that would fall outside the window
-	Blocked  int       `json:"blocked,omitempty"`  // found a run of their exclusive job in progress
-	Deadline int       `json:"deadline,omitempty"` // later than the start deadline
-	Last     string    `json:"last,omitempty"`     // why the last one did not
-	At       time.Time `json:"at,omitzero"`        // when that was decided
+	Skipped   int       `json:"skipped,omitempty"`   // missed under the skip policy, or their make-up would fall outside the window
+	Blocked   int       `json:"blocked,omitempty"`   // found a run of their exclusive job in progress; the first of them may run later
+	Deadline  int       `json:"deadline,omitempty"`  // missed, and later than the start deadline
+	Collapsed int       `json:"collapsed,omitempty"` // missed under run_once, besides the one that the make-up run stands for
+	AtLeast   bool      `json:"atLeast,omitempty"`   // there were more: at most 10,000 are counted of what was missed together
+	Last      string    `json:"last,omitempty"`      // why the last one did not
+	At        time.Time `json:"at,omitzero"`         // when that was decided
+	Slot      time.Time `json:"slot,omitzero"`       // the last one
 }
+
+// Count is how many slots that are.
+func (r Refusals) Count() int { return r.Skipped + r.Blocked + r.Deadline + r.Collapsed }
 
 // OneShot is what the run of a retry-, recovery- or manual- trigger will be (SPEC 10.4).
 type OneShot struct {
@@ -72,13 +79,22 @@ type Run struct {
 	Data         json.RawMessage `json:"data,omitempty"` // merged
 	State        RunState        `json:"state"`
 	Node         string          `json:"node"`
-	StartedAt    time.Time       `json:"startedAt"`
+	StartedAt    time.Time       `json:"startedAt,omitzero"` // zero: it has not started
 	EndedAt      time.Time       `json:"endedAt,omitzero"`
 	ErrorCode    Code            `json:"errorCode,omitempty"`
 	ErrorMessage string          `json:"errorMessage,omitempty"`
 	Digest       string          `json:"digest,omitempty"`     // SHA-256 of the module that ran, in hexadecimal
 	Fuel         uint64          `json:"fuel,omitempty"`       // instructions, roughly
 	PeakMemory   uint64          `json:"peakMemory,omitempty"` // bytes
+	Progress     *Progress       `json:"progress,omitempty"`   // of a run in progress on the answering node; never stored
+}
+
+// Progress is how far a run says that it is.
+type Progress struct {
+	Done  int64     `json:"done"`
+	Total int64     `json:"total,omitempty"` // 0: it does not know
+	Msg   string    `json:"msg,omitempty"`   // at most 8 KiB
+	At    time.Time `json:"at"`              // when it said so
 }
 
 // Node is the record of a running engine (SPEC 18).

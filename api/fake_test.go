@@ -110,7 +110,7 @@ type loop struct {
 }
 
 // serve returns a RoundTripper for h. The test ends only after all its requests did.
-func serve(t *testing.T, h http.Handler) *loop {
+func serve(t testing.TB, h http.Handler) *loop {
 	t.Helper()
 	l := &loop{h: h}
 	t.Cleanup(l.busy.Wait)
@@ -118,7 +118,7 @@ func serve(t *testing.T, h http.Handler) *loop {
 }
 
 func (l *loop) RoundTrip(r *http.Request) (*http.Response, error) {
-	ctx, end := context.WithCancel(r.Context())
+	ctx, end := context.WithCancel(context.WithoutCancel(r.Context())) // a server hears of a client's end only by its connection
 	out, in := io.Pipe()
 	w := &answer{head: http.Header{}, body: in, first: make(chan *http.Response, 1)}
 	if r.Body == nil {
@@ -140,8 +140,8 @@ func (l *loop) RoundTrip(r *http.Request) (*http.Response, error) {
 	case resp := <-w.first:
 		resp.Body, resp.Request = &hangUp{out, end}, r
 		context.AfterFunc(r.Context(), func() { // as a transport does
-			end()
 			_ = out.CloseWithError(r.Context().Err()) // a pipe's close does not fail
+			end()
 		})
 		return resp, nil
 	case <-r.Context().Done():

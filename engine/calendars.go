@@ -44,7 +44,7 @@ func (e *Engine) SetCalendars(ctx context.Context, set calendar.Set) error {
 	}
 	clear(e.recast)
 	e.nudge()
-	t := &turn{fired: slices.Collect(maps.Values(moved))}
+	t := &turn{plans: e.plans, now: now, fired: slices.Collect(maps.Values(moved))}
 	t.report(e.log)
 	return nil
 }

@@ -172,13 +172,13 @@ func (t *turn) defineTriggers(job *jobhost.JobState, def jobhost.JobDef, info *j
 			return err // checked before; only a closed zone database could do this
 		}
 		unchanged := was != nil && !anew && sameSchedule(was.Schedule, p)
-		n := redefine(was, def, d, p, unchanged, t.now, rules{t.cfg.MisfireThreshold, t.cfg.PollInterval})
+		n := redefine(was, def, d, p, unchanged, t.now, t.rules())
 		n = ready(n, job.Job)
 		put = append(put, n)
 		texts, never := notes.of(d)
 		info.Warnings = append(info.Warnings, texts...)
 		if n.State == jobhost.TriggerComplete && !unchanged && !never {
-			info.Warnings = append(info.Warnings, fmt.Sprintf("trigger %q has no due time: %q never fires from now on", d.Name, d.Schedule))
+			info.Warnings = append(info.Warnings, fmt.Sprintf("trigger %q has no due time: %q: %s", d.Name, d.Schedule, t.plans.whyComplete(n, t.now)))
 		}
 		if !unchanged {
 			t.fired = append(t.fired, n)
@@ -214,6 +214,7 @@ func (t *turn) remove(name jobhost.Name) error {
 	}
 	delete(t.jobs, name)
 	t.unhold(name)
+	t.newSizes[name] = 0
 	t.tell(jobhost.Event{Topic: jobhost.TopicJobDeleted, Time: t.now, Job: name, Node: t.cfg.NodeID})
 	return t.tx.DeleteJobs(name)
 }

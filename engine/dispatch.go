@@ -43,6 +43,7 @@ func (e *Engine) run(ctx context.Context, a *active, s started) {
 	r, job := s.run, s.job
 	call := jobhost.Call{
 		Run: r, Plugin: job.Plugin, Stop: a.stop, Traceparent: r.ID.Traceparent(false), Sink: a.log,
+		KV: kv{e, r.Job, r.ID},
 	}
 	limited := ctx
 	if job.Timeout > 0 {

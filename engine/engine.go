@@ -142,6 +142,13 @@ func (e *Engine) signal() {
 	e.pulse = make(chan struct{})
 }
 
+// waiting reports whether outcomes or commands wait for a turn.
+func (e *Engine) waiting() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.done) > 0 || len(e.cmds) > 0
+}
+
 // queue puts commands into the next turn, and does that turn itself when no loop runs.
 func (e *Engine) queue(ctx context.Context, cmds ...*command) error {
 	for _, c := range cmds {
@@ -167,18 +174,14 @@ func (e *Engine) queue(ctx context.Context, cmds ...*command) error {
 func (e *Engine) turnAlone(ctx context.Context) {
 	for {
 		_, _, err := e.turn(ctx, false)
+		if err != nil {
+			e.refuse(err)
+			return
+		}
 		e.mu.Lock()
-		left := e.cmds
-		if err != nil {
-			e.cmds = nil
-		}
+		left := len(e.cmds)
 		e.mu.Unlock()
-		if err != nil {
-			for _, c := range left {
-				c.done <- unconfirmed(err)
-			}
-		}
-		if err != nil || len(left) == 0 {
+		if left == 0 {
 			return
 		}
 	}

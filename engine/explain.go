@@ -70,7 +70,7 @@ func (e *Engine) explain(job jobhost.JobState, t jobhost.Trigger, now time.Time)
 	case !e.store.Shared() && !e.leads() && !job.RunOnEveryInstance && t.OneShot == nil:
 		return "another node leads, and this store is private"
 	case t.State == jobhost.TriggerComplete:
-		return "it has no next due: its schedule has ended, or never matches"
+		return e.plans.whyComplete(t, now)
 	case job.Paused:
 		return "the job is paused" + reason(job.PauseReason)
 	case t.Paused:
@@ -78,13 +78,52 @@ func (e *Engine) explain(job jobhost.JobState, t jobhost.Trigger, now time.Time)
 	case e.orphansNow[job.Name]:
 		return "no live node's files define the job any more"
 	case t.State == jobhost.TriggerBlocked:
-		return fmt.Sprintf("run %s is in progress, and the job must not run concurrently", first(job.Open))
+		return fmt.Sprintf("run %s is in progress, and the job must not run concurrently%s", first(job.Open), e.plans.meanwhile(t, now))
 	case t.State == jobhost.TriggerRunning:
 		return fmt.Sprintf("it waits for the end of run %s", t.RunID)
 	case t.Due.After(now):
 		return "it is not due yet"
 	}
 	return e.whyDue(t.Key)
+}
+
+// whyComplete says why a trigger has no next due.
+func (c *plans) whyComplete(t jobhost.Trigger, now time.Time) string {
+	p, err := c.of(t.Schedule)
+	switch {
+	case err != nil:
+	case p.Kind == jobhost.Once && t.FiredCount > 0:
+		return "it never fires again: it has fired at its one instant"
+	case p.Kind == jobhost.Once && t.Refused.Last != "":
+		return "it never fires again: " + t.Refused.Last
+	case p.Kind == jobhost.Once && p.excludes(p.At):
+		return "it never fires: " + p.whyExcluded(p.At)
+	case p.Kind == jobhost.Once && !p.inWindow(p.At):
+		return "it never fires: its instant is outside its own window"
+	case p.Kind == jobhost.Once:
+		return fmt.Sprintf("it never fires again: its instant, %s, was before it was defined", p.At.UTC().Format(time.RFC3339Nano))
+	case p.Times > 0 && t.FiredCount >= p.Times:
+		return fmt.Sprintf("it never fires again: it has fired %d times, as often as it was to", t.FiredCount)
+	case !p.End.IsZero() && p.End.Before(now):
+		return "it never fires again: its window ended at " + p.End.UTC().Format(time.RFC3339Nano)
+	}
+	return "it has no next due: its schedule has ended, or never matches"
+}
+
+// meanwhile says how many slots have passed since the due that a Blocked trigger has kept.
+func (c *plans) meanwhile(t jobhost.Trigger, now time.Time) string {
+	p, err := c.of(t.Schedule)
+	if err != nil || t.OneShot != nil {
+		return ""
+	}
+	n, _, more := p.missed(t.Due, t.Due, now)
+	switch {
+	case n == 0:
+		return ""
+	case more:
+		return fmt.Sprintf("; at least %d further slots have passed meanwhile", n)
+	}
+	return fmt.Sprintf("; %d further slots have passed meanwhile", n)
 }
 
 func first(ids []jobhost.RunID) jobhost.RunID {

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/jobhost/jobhost"
 )
@@ -285,52 +283,6 @@ func TestLogsAndOutputs(t *testing.T) {
 		stop()
 	})
 
-	eachStore(t, "a follower sees lines as they come and the end", func(w *world) {
-		w.define(jobhost.NewJob("j", "p"))
-		w.does("j", func(_ context.Context, c jobhost.Call) jobhost.Outcome {
-			for i := range 5 {
-				c.Sink.Log(0, strconv.Itoa(i))
-				time.Sleep(3 * second)
-			}
-			return jobhost.Outcome{}
-		})
-		stop := w.serve()
-		done := w.startManual("j")
-		id := w.only("j").ID
-		var lines []string
-		for e, err := range w.eng().Log(w.Context(), id, jobhost.LogQuery{Follow: true}) {
-			is(w, "error", err, nil)
-			lines = append(lines, fmt.Sprintf("%s@%v", e.Msg, w.cfg.Now().Sub(t0)))
-		}
-		is(w, "lines", fmt.Sprint(lines), "[0@0s 1@3s 2@6s 3@9s 4@12s]")
-		isAt(w, "the end", w.cfg.Now(), 15*second)
-		<-done
-		is(w, "state", w.only("j").State, jobhost.RunSucceeded)
-		n := 0
-		for range w.eng().Log(w.Context(), id, jobhost.LogQuery{After: 2}) {
-			n++
-		}
-		is(w, "entries after the second", n, 3)
-		stop()
-	})
-
-	eachStore(t, "who follows a run before it starts hears its first line at once", func(w *world) {
-		w.define(jobhost.NewJob("j", "p"))
-		w.does("j", func(_ context.Context, c jobhost.Call) jobhost.Outcome {
-			c.Sink.Log(0, "first")
-			time.Sleep(minute)
-			return jobhost.Outcome{}
-		})
-		stop := w.serve()
-		id, err := jobhost.One(w.eng().Enqueue(w.Context(), []jobhost.EnqueueRequest{{Job: "j", At: t0.Add(10 * second)}}))
-		is(w, "error", err, nil)
-		for e, err := range w.eng().Log(w.Context(), id, jobhost.LogQuery{Follow: true}) {
-			is(w, "error", err, nil)
-			isAt(w, e.Msg, w.cfg.Now(), 10*second)
-		}
-		stop()
-	})
-
 	eachStore(t, "what a run has said is stored while it goes on", func(w *world) {
 		w.define(jobhost.NewJob("j", "p"))
 		w.does("j", func(ctx context.Context, c jobhost.Call) jobhost.Outcome {
@@ -347,15 +299,6 @@ func TestLogsAndOutputs(t *testing.T) {
 			return err
 		})
 		stop()
-	})
-
-	eachStore(t, "the log and output of a run that is not there", func(w *world) {
-		const none = "00000000000000000000000000000001"
-		_, err := w.eng().Output(w.Context(), none)
-		is(w, "code", jobhost.CodeOf(err), jobhost.NotFoundRun)
-		for _, err := range w.eng().Log(w.Context(), none, jobhost.LogQuery{Follow: true}) {
-			is(w, "code", jobhost.CodeOf(err), jobhost.NotFoundRun)
-		}
 	})
 }
 

@@ -243,7 +243,11 @@ func checkKilled(t *testing.T, dir, node string) (hit bool) {
 		t.Fatal(err)
 	}
 	after, triggers := everything(w)
-	checkRuns(w, after, triggers)
+	defs := map[jobhost.Name]jobhost.JobDef{}
+	for _, d := range killJobs(0) {
+		defs[d.Name] = d
+	}
+	checkRuns(w, defs, after, triggers)
 	for _, r := range after {
 		before := byID[r.ID]
 		if before.State.Ended() && before.State != r.State || !before.State.Ended() && r.State != jobhost.RunLost {
@@ -256,21 +260,6 @@ func checkKilled(t *testing.T, dir, node string) (hit bool) {
 		}
 	}
 	return hit
-}
-
-func everything(w *world) (runs []jobhost.Run, triggers []jobhost.Trigger) {
-	w.view(func(tx jobhost.Tx) error {
-		names, err := tx.JobNames("", 1000)
-		if err != nil {
-			return err
-		}
-		if triggers, err = tx.TriggersOf(names...); err != nil {
-			return err
-		}
-		runs, err = tx.QueryRuns(jobhost.RunQuery{Limit: 1_000_000})
-		return err
-	})
-	return runs, triggers
 }
 
 // seen is what the journal says: how often each run and each scheduled slot began, and which runs ended by themselves.

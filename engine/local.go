@@ -173,6 +173,7 @@ func (t *turn) claimLocal() error {
 			if err != nil {
 				continue
 			}
+			next.Refused = refuse(next, p, t.now, blockedSlots, "")
 			next.Refused.Last = "a run of the job was in progress on this instance"
 			t.moveLocal(x.job, d.Key, wait(next, p.next(t.now)), false)
 		case skip:

@@ -29,7 +29,10 @@ type memory struct {
 	doubtful   []move          // of local triggers, decided by turns whose outcome is unknown
 	unsure     []jobhost.RunID // may have been started by turns whose outcome is unknown
 	most       int             // completions per turn while turns fail; 0: they do not
-	full       bool            // the store was full: nothing is claimed until a turn without claims went through
+	full       bool            // the store was full: nothing is claimed or asked of it until outcomes are stored and room was made
+	cramped    bool            // not even outcomes could be stored: first room is made
+	apart      bool            // the store was full: commands and claims have turns of their own, until commands are stored
+	asked      bool            // the last turn of those was the commands'
 	flushed    time.Time       // when logs of runs in progress were last stored
 	logs       []logChunks     // taken from them and not stored yet
 	cleaned    time.Time
@@ -38,6 +41,7 @@ type memory struct {
 	last       time.Time             // of the last turn, to see a clock that goes back
 	intervals  bool                  // the dues of intervals were checked since the clock last went back
 	cleaning   cleaning
+	sizes      map[jobhost.Name]int // bytes of jobs' values, on a private store; not of all
 }
 
 // Serve waits until the plugins of the file jobs are ready, fires triggers until ctx ends, and then stops: it drains for
@@ -239,28 +243,23 @@ func (e *Engine) nextReady(ctx context.Context) (next time.Time, err error) {
 func (e *Engine) turn(ctx context.Context, claim bool) (runs []started, again bool, err error) {
 	e.turning.Lock()
 	defer e.turning.Unlock()
-	if err := e.prepare(ctx); err != nil {
-		return nil, false, err
-	}
-	now := e.now()
-	e.refresh(ctx, now)
-	if err := e.locals.refresh(ctx, e, now); err != nil {
-		return nil, false, err
-	}
-	if err := e.mendIntervals(ctx, now); err != nil {
+	now, err := e.prepare(ctx)
+	if err != nil {
+		e.refuse(err)
 		return nil, false, err
 	}
 	done, cmds, slots := e.take(claim)
 	e.takeLogs(now)
-	if len(done) == 0 && len(cmds) == 0 && len(e.logs) == 0 {
-		if e.most > 0 || e.full { // everything that was waiting is stored: make room, then claim again
-			if e.full {
-				e.cleaned = time.Time{}
-			}
-			_, err := e.housekeep(ctx, now)
-			e.most, e.full = 0, false
-			return nil, claim && err == nil, err
+	nothing := len(done) == 0 && len(cmds) == 0 && len(e.logs) == 0
+	if e.cramped || nothing && (e.most > 0 || e.full) { // outcomes are stored, or do not fit: make room, then go on as ever
+		if e.full {
+			e.cleaned = time.Time{}
 		}
+		_, err := e.housekeep(ctx, now)
+		e.most, e.full, e.cramped = 0, false, false
+		return nil, err == nil && (claim || e.waiting()), err
+	}
+	if nothing {
 		if slots == 0 {
 			again, err := e.housekeep(ctx, now)
 			return nil, again, err
@@ -276,7 +275,7 @@ func (e *Engine) turn(ctx context.Context, claim bool) (runs []started, again bo
 	}
 	t := &turn{
 		cfg: &e.cfg, plans: e.plans, now: now, ids: drawIDs(now, slots), held: e.held, plugins: e.plugins, logs: e.logs,
-		locals: &e.locals, inHand: e.localRuns(), orphaned: e.orphaned, oneShots: e.oneShotsOnly(), heard: e.events.wanted(),
+		locals: &e.locals, inHand: e.localRuns(), orphaned: e.orphaned, oneShots: e.oneShotsOnly(), heard: e.events.wanted(), sizes: e.sizes,
 	}
 	err = e.store.Update(ctx, func(tx jobhost.Tx) error { return t.run(tx, done, cmds, slots) })
 	if err != nil {
@@ -284,6 +283,7 @@ func (e *Engine) turn(ctx context.Context, claim bool) (runs []started, again bo
 		return nil, again, err
 	}
 	e.held, e.logs = t.newHeld, nil
+	e.keepSizes(t)
 	e.locals.apply(t.moves)
 	if t.reread {
 		e.locals.read = time.Time{}
@@ -305,12 +305,31 @@ func (e *Engine) turn(ctx context.Context, claim bool) (runs []started, again bo
 	return t.started, len(e.done) > 0 || len(e.cmds) > 0 || slots > 0 && t.slots == 0, nil
 }
 
-// prepare does what must precede the first turn, and after a turn whose outcome is unknown the next.
-func (e *Engine) prepare(ctx context.Context) error {
+// prepare does what must precede the first turn, after a turn whose outcome is unknown the next, and now and then any. It
+// returns the instant of the turn.
+func (e *Engine) prepare(ctx context.Context) (now time.Time, err error) {
 	if err := e.reconcile(ctx); err != nil {
-		return err
+		return now, err
 	}
-	return e.readBack(ctx)
+	if err := e.readBack(ctx); err != nil {
+		return now, err
+	}
+	now = e.now()
+	e.refresh(ctx, now)
+	if err := e.locals.refresh(ctx, e, now); err != nil {
+		return now, err
+	}
+	return now, e.mendIntervals(ctx, now)
+}
+
+// refuse answers the commands that wait for a turn which cannot even begin, with the reason.
+func (e *Engine) refuse(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, c := range e.cmds {
+		c.done <- unconfirmed(err)
+	}
+	e.cmds = nil
 }
 
 // refresh asks once per poll interval which plugins can run here. When that changed, what was held is looked at again.
@@ -357,14 +376,25 @@ func (e *Engine) take(claim bool) (done []*ending, cmds []*command, slots int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	n := min(len(e.done), mostCompletions)
-	if e.most > 0 {
-		n = min(n, e.most) // turns fail: completions only
-	} else {
-		m := min(len(e.cmds), mostCommands)
-		cmds, e.cmds = e.cmds[:m:m], e.cmds[m:]
-		if claim && !e.full {
-			slots = max(0, min(e.cfg.AcquireBatchSize, e.cfg.MaxConcurrentRuns-len(e.active)))
+	switch {
+	case e.cramped:
+		return nil, nil, 0
+	case e.most > 0: // turns fail: completions only
+		return e.done[:min(n, e.most):min(n, e.most)], nil, 0
+	case e.full: // the same, so that what asks for more room does not keep them from being stored
+		return e.done[:n:n], nil, 0
+	}
+	m := min(len(e.cmds), mostCommands)
+	if e.apart && m > 0 && claim {
+		if e.asked = !e.asked; e.asked {
+			claim = false
+		} else {
+			m = 0
 		}
+	}
+	cmds, e.cmds = e.cmds[:m:m], e.cmds[m:]
+	if claim {
+		slots = max(0, min(e.cfg.AcquireBatchSize, e.cfg.MaxConcurrentRuns-len(e.active)))
 	}
 	return e.done[:n:n], cmds, slots
 }
@@ -401,6 +431,9 @@ func (e *Engine) recorded(done []*ending, cmds []*command, t *turn) {
 	if len(e.done) == 0 {
 		e.most = 0
 	}
+	if len(cmds) > 0 {
+		e.apart = false
+	}
 	e.heldNow, e.localNow, e.trouble = t.newHeld, e.locals.copy(), trouble{}
 	e.signal()
 	e.mu.Unlock()
@@ -421,7 +454,9 @@ func (e *Engine) failed(ctx context.Context, err error, t *turn, done []*ending,
 	}
 	e.suffer(err)
 	e.doubtful = append(e.doubtful, t.moves...)
-	e.full = jobhost.CodeOf(err) == jobhost.StoreFull
+	e.sizes = nil
+	full := jobhost.CodeOf(err) == jobhost.StoreFull
+	e.full, e.cramped, e.apart = full, full && e.full, e.apart || full
 	if e.full || jobhost.CodeOf(err) == jobhost.StoreUnreachable || len(done) == 0 {
 		return false, err
 	}

@@ -70,7 +70,6 @@ func (t *turn) skipMissed(x jobhost.Trigger) jobhost.Trigger {
 	if x.OneShot != nil || err != nil || x.State != jobhost.TriggerWaiting || x.Due.After(t.now) {
 		return x
 	}
-	x.Refused.Skipped++
-	_, _, x = skipped(x, p, t.now, "missed while paused, and the resume asked to skip")
-	return x
+	x.Refused = refuse(x, p, t.now, skipped, "missed while paused, and the resume asked to skip")
+	return wait(x, p.next(t.now))
 }

@@ -41,7 +41,20 @@ func (e *Engine) Runs(ctx context.Context, q jobhost.RunQuery) (runs []jobhost.R
 		}
 		return err
 	})
+	e.addProgress(runs)
 	return runs, err
+}
+
+// addProgress completes runs that are in progress here with what they have told last.
+func (e *Engine) addProgress(runs []jobhost.Run) {
+	for i := range runs {
+		if runs[i].State != jobhost.RunRunning {
+			continue
+		}
+		if live, _ := e.liveLog(runs[i].ID); live != nil {
+			runs[i].Progress = live.lastProgress()
+		}
+	}
 }
 
 // pendingRun is how an enqueued run shows before it starts.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jobhost/jobhost"
@@ -24,7 +25,8 @@ const (
 // A runLog keeps what a run in progress has logged and lets others follow it. It is the run's [jobhost.RunSink]: it never
 // blocks, and a follower that is too slow misses lines and is told so.
 type runLog struct {
-	now func() time.Time
+	now      func() time.Time
+	progress atomic.Pointer[jobhost.Progress] // nil until the run has told
 
 	mu    sync.Mutex
 	seq   int                // of the last entry
@@ -75,8 +77,20 @@ func (l *runLog) Log(level int, msg string) {
 	l.tellFollowers()
 }
 
-// Progress takes how far the run is.
-func (l *runLog) Progress(int64, int64, string) {}
+// Progress takes how far the run is and keeps the last that it says. It takes no lock, so nobody who reads slows the run.
+func (l *runLog) Progress(done, total int64, msg string) {
+	l.progress.Store(&jobhost.Progress{Done: done, Total: total, Msg: cut(msg, logLine), At: l.now()})
+}
+
+// lastProgress is a copy of what the run has told last; nil: nothing.
+func (l *runLog) lastProgress() *jobhost.Progress {
+	p := l.progress.Load()
+	if p == nil {
+		return nil
+	}
+	last := *p
+	return &last
+}
 
 func (l *runLog) tellFollowers() {
 	if l.pulse != nil {

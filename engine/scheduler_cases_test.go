@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -75,7 +74,7 @@ func TestMisfires(t *testing.T) {
 		is(w, "runs", len(w.runs("j")), 0)
 		w.waits("j", 4*hour)
 		is(w, "count", w.trigger("j").FiredCount, 0)
-		is(w, "skipped", w.trigger("j").Refused.Skipped, 1)
+		is(w, "skipped", w.trigger("j").Refused.Skipped, 4) // 00:00 to 03:00
 	})
 	eachStore(t, "S-125 run_all runs each, one per poll interval", func(w *world) {
 		missed(jobhost.MisfireRunAll)(w)
@@ -284,20 +283,6 @@ func TestFirings(t *testing.T) {
 		stop()
 	})
 
-	eachStore(t, "S-136 FR-09 Trigger is refused while a run is in progress, and names it", func(w *world) {
-		w.define(job("j", "cron 0 0 * * *"))
-		w.takes("j", hour)
-		stop := w.serve()
-		w.startManual("j")
-		_, err := jobhost.One(w.eng().Trigger(w.Context(), []jobhost.TriggerRequest{{Job: "j"}}))
-		is(w, "code", jobhost.CodeOf(err), jobhost.JobRunning)
-		if e, ok := errors.AsType[*jobhost.Error](err); !ok || e.Params["run"] != string(w.only("j").ID) {
-			w.Errorf("the error does not name the run: %v", err)
-		}
-		w.only("j")
-		stop()
-	})
-
 	eachStore(t, "S-137 of two triggers of an exclusive job the larger priority runs", func(w *world) {
 		d := jobhost.NewJob("j", "p", jobhost.NewTrigger("a", "cron 0 * * * *"), jobhost.NewTrigger("b", "cron 0 * * * *"))
 		d.Triggers[1].Priority = 6
@@ -350,24 +335,6 @@ func TestFirings(t *testing.T) {
 		w.eng().Resume(w.Context(), both[1:])
 		w.poll()
 		isAt(w, "scheduledAt", w.only("long").ScheduledAt, hour+90*second)
-	})
-
-	eachStore(t, "S-141 a paused job runs on request and holds its retries", func(w *world) {
-		d := job("j", "cron 0 * * * *")
-		d.Retry = &jobhost.RetryPolicy{MaxRetries: 1, Delay: minute}
-		w.define(d)
-		w.fails("j")
-		stop := w.serve()
-		w.eng().Pause(w.Context(), []jobhost.Target{{Job: "j", Reason: "maintenance"}})
-		is(w, "state", (<-w.startManual("j")).Value.State, jobhost.RunFailed)
-		time.Sleep(30 * minute)
-		w.only("j")
-		is(w, "reported", w.eng().Status(w.Context(), nil)[0].Value.Triggers[0].State, "Paused")
-		is(w, "reason", w.eng().Status(w.Context(), nil)[0].Value.PauseReason, "maintenance")
-		w.eng().Resume(w.Context(), []jobhost.Target{{Job: "j"}})
-		synctest.Wait()
-		is(w, "kind", w.runs("j")[1].Kind, jobhost.KindRetry)
-		stop()
 	})
 
 	eachStore(t, "FR-04 a manual run moves no trigger", func(w *world) {
@@ -489,24 +456,6 @@ func TestRunsAndRequests(t *testing.T) {
 		stop()
 	})
 
-	eachStore(t, "S-146 the caller gets the first run, the retry follows", func(w *world) {
-		d := jobhost.NewJob("j", "p")
-		d.Retry = &jobhost.RetryPolicy{MaxRetries: 1, Delay: minute}
-		w.define(d)
-		w.fails("j")
-		stop := w.serve()
-		r := <-w.startManual("j", `{"by":"me"}`)
-		is(w, "error", r.Err, nil)
-		is(w, "state", r.Value.State, jobhost.RunFailed)
-		w.until(hour)
-		again := w.runs("j")[1]
-		is(w, "kind", again.Kind, jobhost.KindRetry)
-		is(w, "trigger", again.Trigger, "")
-		is(w, "data", string(again.Data), `{"by":"me"}`)
-		is(w, "retryOf", again.RetryOf, r.Value.ID)
-		stop()
-	})
-
 	eachStore(t, "S-147 a retry survives a restart", func(w *world) {
 		w.define(retried(1))
 		w.fails("j")
@@ -531,104 +480,6 @@ func TestRunsAndRequests(t *testing.T) {
 		stop()
 	})
 
-	eachStore(t, "S-154 a cancelled run has its grace, and then ends", func(w *world) {
-		w.define(jobhost.NewJob("deaf", "p"), jobhost.NewJob("obedient", "p"))
-		w.takes("deaf", hour)
-		w.does("obedient", func(_ context.Context, c jobhost.Call) jobhost.Outcome {
-			<-c.Stop
-			time.Sleep(second)
-			return jobhost.Outcome{}
-		})
-		stop := w.serve()
-		deaf, obedient := w.startManual("deaf"), w.startManual("obedient")
-		w.eng().CancelRuns(w.Context(), []jobhost.RunID{w.only("deaf").ID, w.only("obedient").ID})
-		d, o := <-deaf, <-obedient
-		is(w, "state", d.Value.State, jobhost.RunCanceled)
-		is(w, "code", d.Value.ErrorCode, jobhost.Canceled)
-		isAt(w, "ended", d.Value.EndedAt, 5*second)
-		is(w, "state", o.Value.State, jobhost.RunSucceeded)
-		isAt(w, "ended", o.Value.EndedAt, second)
-		stop()
-	})
-
-	eachStore(t, "S-155 cancelling answers per item", func(w *world) {
-		w.define(jobhost.NewJob("j", "p"), jobhost.NewJob("long", "p"))
-		stop := w.serve()
-		ended := (<-w.startManual("j")).Value.ID
-		w.takes("long", hour)
-		w.startManual("long")
-		rs := w.eng().CancelRuns(w.Context(), []jobhost.RunID{"00000000000000000000000000000001", ended, w.only("long").ID})
-		is(w, "unknown", jobhost.CodeOf(rs[0].Err), jobhost.NotFoundRun)
-		is(w, "ended", jobhost.CodeOf(rs[1].Err), jobhost.NotFoundRun)
-		is(w, "running", rs[2].Err, nil)
-		time.Sleep(10 * second)
-		is(w, "state", w.only("long").State, jobhost.RunCanceled)
-		stop()
-	})
-
-	eachStore(t, "S-157 the run outlives its caller's wait", func(w *world) {
-		w.define(jobhost.NewJob("j", "p"))
-		w.takes("j", minute)
-		stop := w.serve()
-		ctx, cancel := context.WithTimeout(w.Context(), second)
-		defer cancel()
-		_, err := jobhost.One(w.eng().Trigger(ctx, []jobhost.TriggerRequest{{Job: "j"}}))
-		is(w, "error", err, context.DeadlineExceeded)
-		time.Sleep(2 * minute)
-		is(w, "state", w.only("j").State, jobhost.RunSucceeded)
-		stop()
-	})
-
-	eachStore(t, "S-191 an enqueued run has the id that was promised", func(w *world) {
-		w.define(jobhost.NewJob("j", "p"))
-		req := jobhost.EnqueueRequest{Job: "j", Data: json.RawMessage(`{"a":1}`), At: t0.Add(hour), IdempotencyKey: "k"}
-		rs := w.eng().Enqueue(w.Context(), []jobhost.EnqueueRequest{req, req, {Job: "none"}})
-		is(w, "second id", rs[1].Value, rs[0].Value)
-		is(w, "unknown", jobhost.CodeOf(rs[2].Err), jobhost.NotFoundJob)
-		pending, err := w.eng().Runs(w.Context(), jobhost.RunQuery{IDs: []jobhost.RunID{rs[0].Value}})
-		is(w, "error", err, nil)
-		is(w, "state", pending[0].State, jobhost.RunPending)
-		stop := w.serve()
-		w.until(hour + second)
-		r := w.only("j")
-		is(w, "id", r.ID, rs[0].Value)
-		is(w, "kind", r.Kind, jobhost.KindManual)
-		is(w, "trigger", r.Trigger, "")
-		isAt(w, "scheduledAt", r.ScheduledAt, hour)
-		stop()
-	})
-
-	eachStore(t, "an enqueued run that is cancelled never starts", func(w *world) {
-		w.define(jobhost.NewJob("j", "p"))
-		id := w.eng().Enqueue(w.Context(), []jobhost.EnqueueRequest{{Job: "j", At: t0.Add(hour)}})[0].Value
-		is(w, "error", w.eng().CancelRuns(w.Context(), []jobhost.RunID{id})[0].Err, nil)
-		stop := w.serve()
-		w.until(2 * hour)
-		is(w, "state", w.only("j").State, jobhost.RunCanceled)
-		is(w, "id", w.only("j").ID, id)
-		stop()
-	})
-
-	eachStore(t, "S-173 Trigger needs an engine that is running", func(w *world) {
-		w.define(jobhost.NewJob("j", "p"))
-		_, err := jobhost.One(w.eng().Trigger(w.Context(), []jobhost.TriggerRequest{{Job: "j"}}))
-		is(w, "before", jobhost.CodeOf(err), jobhost.NotServing)
-		w.define(jobhost.NewJob("long", "p"))
-		w.takes("long", 10*second)
-		stop := w.serve()
-		w.startManual("long")
-		over := make(chan struct{})
-		w.aside.Go(func() { defer close(over); stop() })
-		w.until(5 * second)
-		is(w, "state", w.eng().State(), Stopping)
-		_, err = jobhost.One(w.eng().Trigger(w.Context(), []jobhost.TriggerRequest{{Job: "j"}}))
-		is(w, "while stopping", jobhost.CodeOf(err), jobhost.NotServing)
-		<-over
-		is(w, "runs of j", len(w.runs("j")), 0)
-		_, err = jobhost.One(w.eng().Trigger(w.Context(), []jobhost.TriggerRequest{{Job: "j"}}))
-		is(w, "after", jobhost.CodeOf(err), jobhost.NotServing)
-	})
-
 	eachStore(t, "S-174 a stop waits for short runs and cancels endless ones", func(w *world) {
 		w.define(jobhost.NewJob("short", "p"), jobhost.NewJob("endless", "p"))
 		w.takes("short", 10*second)
@@ -640,39 +491,5 @@ func TestRunsAndRequests(t *testing.T) {
 		is(w, "short", w.only("short").State, jobhost.RunSucceeded)
 		is(w, "endless", w.only("endless").State, jobhost.RunCanceled)
 		isAt(w, "ended", w.only("endless").EndedAt, 25*second)
-	})
-
-	eachStore(t, "S-182 pages out of range are an error of the call", func(w *world) {
-		for _, q := range []jobhost.RunQuery{{Limit: 1001}, {Limit: -1}, {Skip: -1}} {
-			_, err := w.eng().Runs(w.Context(), q)
-			is(w, "code", jobhost.CodeOf(err), jobhost.InvalidPage)
-		}
-		_, err := w.eng().Runs(w.Context(), jobhost.RunQuery{Limit: 1000})
-		is(w, "error", err, nil)
-	})
-
-	eachStore(t, "S-14 S-15 a definition needs its plugin and its calendar", func(w *world) {
-		d := job("j", "cron 0 * * * *")
-		d.Plugin = "q"
-		rs := w.eng().Schedule(w.Context(), []jobhost.JobDef{d, job("k", "cron 0 * * * * calendar=none"), job("good", "every 1h")})
-		is(w, "plugin", jobhost.CodeOf(rs[0].Err), jobhost.NotFoundPlugin)
-		is(w, "calendar", jobhost.CodeOf(rs[1].Err), jobhost.InvalidDefinition)
-		is(w, "S-183 the good one", rs[2].Err, nil)
-		is(w, "jobs", len(w.eng().Status(w.Context(), nil)), 1)
-	})
-
-	eachStore(t, "S-192 a job deleted during its run is recorded and not retried", func(w *world) {
-		w.define(retried(3))
-		w.does("j", func(context.Context, jobhost.Call) jobhost.Outcome {
-			time.Sleep(minute)
-			return jobhost.Outcome{Code: "E"}
-		})
-		stop := w.serve()
-		first := w.startManual("j")
-		is(w, "error", w.eng().Delete(w.Context(), []jobhost.Name{"j"})[0].Err, nil)
-		is(w, "state", (<-first).Value.State, jobhost.RunFailed)
-		time.Sleep(hour)
-		w.only("j")
-		stop()
 	})
 }

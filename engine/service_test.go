@@ -79,54 +79,6 @@ func TestService(t *testing.T) {
 		}
 	})
 
-	eachStore(t, "S-179 Restore puts the file's definition back", func(w *world) {
-		w.eng().set(Serving)
-		if err := w.eng().Apply(w.Context(), []jobhost.JobDef{job("changed", "every 1h"), job("deleted", "every 1h")}); err != nil {
-			w.Fatal(err)
-		}
-		w.define(job("changed", "every 2h"), job("runtime", "every 1h"))
-		w.eng().Delete(w.Context(), []jobhost.Name{"deleted"})
-		rs := w.eng().Restore(w.Context(), []jobhost.Name{"changed", "runtime", "deleted", "nowhere"})
-		is(w, "changed", rs[0].Err, nil)
-		is(w, "source", rs[0].Value.Source, jobhost.SourceFile)
-		w.waits("changed", hour)
-		is(w, "runtime", jobhost.CodeOf(rs[1].Err), jobhost.NotFoundDefinition)
-		is(w, "deleted", rs[2].Err, nil)
-		w.waits("deleted", hour)
-		is(w, "nowhere", jobhost.CodeOf(rs[3].Err), jobhost.NotFoundJob)
-	})
-
-	eachStore(t, "S-184 pausing what is not there", func(w *world) {
-		w.define(job("j", "every 1h"))
-		rs := w.eng().Pause(w.Context(), []jobhost.Target{{Job: "none"}, {Job: "j", Trigger: "none"}, {Job: "j"}, {Job: "j"}})
-		is(w, "job", jobhost.CodeOf(rs[0].Err), jobhost.NotFoundJob)
-		is(w, "trigger", jobhost.CodeOf(rs[1].Err), jobhost.NotFoundTrigger)
-		is(w, "twice", errors.Join(rs[2].Err, rs[3].Err), nil)
-	})
-
-	eachStore(t, "S-190 the status of a job that never ran", func(w *world) {
-		w.define(job("j", "cron 0 * * * *"))
-		s, err := jobhost.One(w.eng().Status(w.Context(), []jobhost.Name{"j"}))
-		is(w, "error", err, nil)
-		isAt(w, "next", s.NextRun, hour)
-		isAt(w, "next of the trigger", s.Triggers[0].NextFireAt, hour)
-		is(w, "state", s.Triggers[0].State, "Waiting")
-		is(w, "source", s.Source, jobhost.SourceRuntime)
-		is(w, "paused", s.Paused, false)
-		is(w, "last", s.Last, nil)
-	})
-
-	eachStore(t, "a resume can skip what was missed", func(w *world) {
-		w.define(job("j", "cron 0 * * * *"))
-		w.eng().Pause(w.Context(), []jobhost.Target{{Job: "j"}})
-		w.until(3*hour + 30*minute)
-		w.eng().Resume(w.Context(), []jobhost.Target{{Job: "j", SkipMissed: true}})
-		w.poll()
-		is(w, "runs", len(w.runs("j")), 0)
-		w.waits("j", 4*hour)
-		is(w, "skipped", w.trigger("j").Refused.Skipped, 1)
-	})
-
 	eachStore(t, "S-186 a sink that fails or panics changes nothing", func(w *world) {
 		var mu sync.Mutex
 		var topics []jobhost.Topic
@@ -199,7 +151,7 @@ func TestService(t *testing.T) {
 		w.startManual("busy")
 		w.until(61 * second)
 		is(w, "paused", answer("paused"), "the job is paused: moving house")
-		is(w, "over", answer("over"), "it has no next due: its schedule has ended, or never matches")
+		is(w, "over", answer("over"), "it never fires again: its instant, 2026-01-04T00:00:00Z, was before it was defined")
 		is(w, "later", answer("later"), "it is not due yet")
 		is(w, "bare", answer("bare"), "it has no trigger, so it runs only on request")
 		is(w, "busy", answer("busy"), fmt.Sprintf("run %s is in progress, and the job must not run concurrently", w.only("busy").ID))

@@ -31,6 +31,7 @@ func settle(t jobhost.Trigger, p *plan, busy bool, now time.Time, r rules) (verd
 		}
 		return fire, t.Due, t
 	}
+	t = unblocked(t, p, now, r)
 	late := now.Sub(t.Due)
 	misfire := late > r.Threshold
 	at, after := t.Due, t.Due
@@ -39,16 +40,18 @@ func settle(t jobhost.Trigger, p *plan, busy bool, now time.Time, r rules) (verd
 	}
 	switch {
 	case t.StartDeadline > 0 && late > t.StartDeadline:
-		t.Refused.Deadline++
-		return skipped(t, p, now, "later than the start deadline of "+t.StartDeadline.String())
+		t.Refused = refuse(t, p, now, deadline, "later than the start deadline of "+t.StartDeadline.String())
+		return skip, time.Time{}, wait(t, p.next(now))
 	case misfire && t.Misfire == jobhost.MisfireSkip:
-		t.Refused.Skipped++
-		return skipped(t, p, now, "misfire, and the policy is skip")
+		t.Refused = refuse(t, p, now, skipped, "misfire, and the policy is skip")
+		return skip, time.Time{}, wait(t, p.next(now))
 	case misfire && t.Misfire == jobhost.MisfireRunOnce && !p.allows(now):
-		t.Refused.Skipped++
-		return skipped(t, p, now, "misfire, and a run now would be outside the schedule's window or in an excluded time")
+		t.Refused = refuse(t, p, now, skipped, "misfire, and a run now would be outside the schedule's window or in an excluded time")
+		return skip, time.Time{}, wait(t, p.next(now))
 	case busy:
 		return blocked(t, now)
+	case misfire && t.Misfire == jobhost.MisfireRunOnce:
+		t.Refused = refuse(t, p, now, collapsed, "missed, and one run made up for all that were")
 	}
 	after = later(after, t.LastFired) // an instant that has fired never fires again, wherever the clock went
 	t.FiredCount++
@@ -64,16 +67,24 @@ func settle(t jobhost.Trigger, p *plan, busy bool, now time.Time, r rules) (verd
 	return fire, at, t
 }
 
+// blocked is T8. The due waits, and is among the refusals already.
 func blocked(t jobhost.Trigger, now time.Time) (verdict, time.Time, jobhost.Trigger) {
 	t.State = jobhost.TriggerBlocked
-	t.Refused.Blocked++
-	t.Refused.Last, t.Refused.At = "a run of the job was in progress", now
+	if t.Due.After(t.Refused.Slot) {
+		t.Refused.Blocked++
+		t.Refused.Slot = t.Due
+	}
+	t.Refused.Last, t.Refused.At = whyBlocked, now
 	return block, time.Time{}, t
 }
 
-func skipped(t jobhost.Trigger, p *plan, now time.Time, why string) (verdict, time.Time, jobhost.Trigger) {
-	t.Refused.Last, t.Refused.At = why, now
-	return skip, time.Time{}, wait(t, p.next(now))
+// unblocked is a trigger that was Blocked until now, if it was: what passed meanwhile will not run, unless its due is still
+// within the threshold or every missed time is made up.
+func unblocked(t jobhost.Trigger, p *plan, now time.Time, r rules) jobhost.Trigger {
+	if t.State == jobhost.TriggerBlocked && t.OneShot == nil && now.Sub(t.Due) > r.Threshold && t.Misfire != jobhost.MisfireRunAll {
+		t.Refused = refuse(t, p, now, blockedSlots, whyBlocked)
+	}
+	return t
 }
 
 // afterRun is the interval trigger t after its run ended or was marked Lost at end (T11, T12).

@@ -51,8 +51,9 @@ type turn struct {
 	locals   *locals
 	inHand   map[jobhost.Name]int // runs in progress of local jobs
 	orphaned map[jobhost.Name]bool
-	oneShots bool // only one-shots may be claimed
-	heard    bool // somebody listens to events
+	oneShots bool                 // only one-shots may be claimed
+	sizes    map[jobhost.Name]int // bytes of jobs' values, as far as they are known
+	heard    bool                 // somebody listens to events
 
 	tx        jobhost.Tx
 	jobs      map[jobhost.Name]*jobhost.JobState
@@ -67,7 +68,8 @@ type turn struct {
 	events    []jobhost.Event
 	moves     []move // of local triggers
 	localOpen map[jobhost.Name]int
-	reread    bool // the local trigger set has changed
+	reread    bool                 // the local trigger set has changed
+	newSizes  map[jobhost.Name]int // of jobs whose values change
 }
 
 // held is what cannot start on this node although it is due, with the reason: jobs whose plugin is not ready, triggers
@@ -105,6 +107,7 @@ func (t *turn) run(tx jobhost.Tx, done []*ending, cmds []*command, slots int) er
 	t.started, t.drawn, t.freed, t.fired = t.started[:0], 0, t.freed[:0], t.fired[:0]
 	t.newHeld, t.runs, t.moved = t.held.clone(), t.runs[:0], t.moved[:0]
 	t.events, t.moves, t.localOpen, t.reread = t.events[:0], t.moves[:0], maps.Clone(t.inHand), false
+	t.newSizes = map[jobhost.Name]int{}
 	var names []jobhost.Name
 	for _, d := range done {
 		names = append(names, d.run.Job)
@@ -330,6 +333,9 @@ func (t *turn) freeJob(name jobhost.Name) error {
 		return err
 	}
 	for i := range ts {
+		if p, err := t.plans.of(ts[i].Schedule); err == nil { // a one-shot has none
+			ts[i] = unblocked(ts[i], p, t.now, t.rules())
+		}
 		ts[i].State = jobhost.TriggerWaiting
 		ts[i] = ready(ts[i], job.Job)
 	}
@@ -459,9 +465,11 @@ func (t *turn) decide(d jobhost.Trigger, busy bool) (v verdict, at time.Time, ne
 			return 0, time.Time{}, d, err
 		}
 	}
-	v, at, next = settle(d, p, busy, t.now, rules{t.cfg.MisfireThreshold, t.cfg.PollInterval})
+	v, at, next = settle(d, p, busy, t.now, t.rules())
 	return v, at, next, nil
 }
+
+func (t *turn) rules() rules { return rules{t.cfg.MisfireThreshold, t.cfg.PollInterval} }
 
 // fire puts the run on record and moves its trigger on: claim and start are one commit.
 func (t *turn) fire(job *jobhost.JobState, d, next jobhost.Trigger, at time.Time) error {
@@ -512,7 +520,7 @@ func (t *turn) draw() jobhost.RunID {
 func (t *turn) report(log *slog.Logger) {
 	for _, f := range t.fired {
 		if f.State == jobhost.TriggerComplete {
-			log.Warn("no next fire", slog.String("job", f.Key.Job), slog.String("trigger", f.Key.Trigger))
+			log.Warn("no next fire", slog.String("job", f.Key.Job), slog.String("trigger", f.Key.Trigger), slog.String("why", t.plans.whyComplete(f, t.now)))
 		} else {
 			log.Info("next fire", slog.String("job", f.Key.Job), slog.String("trigger", f.Key.Trigger), slog.Time("at", f.Due))
 		}

@@ -57,6 +57,15 @@ type Crash struct {
 // Crashed is closed when the store has crashed.
 func (s *Crash) Crashed() <-chan struct{} { return s.crashed }
 
+// Crash makes the store crash now, unless it has already. It waits for an Update that is under way.
+func (s *Crash) Crash() {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	if !s.over() {
+		close(s.crashed)
+	}
+}
+
 // Commits is how many commits there were. It waits for an Update that is under way.
 func (s *Crash) Commits() int {
 	s.turn <- struct{}{}
