@@ -5,6 +5,7 @@ const (
 	MaxCode       = 128       // a guest's own failure code
 	MaxMessage    = 4 << 10   // a failure's message
 	MaxLine       = 8 << 10   // one log entry
+	MaxProgress   = 1 << 10   // what a run says about how far it is
 	MaxLog        = 256 << 10 // the log of a run that is kept, by default: the first quarter and the last three
 	MaxOutput     = 64 << 10  // the output of a run, by default
 	MaxOutputEver = 1 << 20   // the most that an output may be allowed
@@ -19,6 +20,7 @@ const (
 	MaxHTTPBody   = 8 << 20   // the body of a request
 	MaxSpanText   = 256       // the name of a span or an event, the key of an attribute
 	MaxSpanValue  = 4 << 10   // the value of an attribute
+	MaxSpanBytes  = 256 << 10 // the attributes and events of a run's spans; more are dropped
 )
 
 // Limits in numbers.

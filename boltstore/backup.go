@@ -2,6 +2,7 @@ package boltstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -22,7 +23,13 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 		if out.err != nil {
 			return out.err // bbolt keeps only the text of some errors
 		}
-		return err
+		if errors.Is(err, io.EOF) {
+			err = damaged("its end is missing")
+		}
+		if err != nil {
+			return s.failure("boltstore.backup", err)
+		}
+		return nil
 	})
 }
 

@@ -77,6 +77,14 @@ func (d *dec) open(k kind) {
 	}
 }
 
+// version is the version byte, which open takes.
+func (d *dec) version() byte {
+	if len(d.b) == 0 {
+		return 0
+	}
+	return d.b[0]
+}
+
 func errVersion(got byte, k kind) error {
 	return fmt.Errorf("the record has version %d, and this program reads up to %d", got, versions[k])
 }

@@ -37,20 +37,21 @@ func Compact(ctx context.Context, path string, progress func(done, total int64))
 	if _, err := os.Stat(path); err != nil { //nolint:gosec // the operator names the file; opening would make it
 		return Compaction{}, unreachable(op, path, err, "")
 	}
-	db, err := openFile(path, bolt.Options{Timeout: lockTimeout})
+	db, f, err := openFile(path, bolt.Options{Timeout: lockTimeout})
 	if err != nil {
-		return Compaction{}, unreachable(op, path, err, "")
+		return Compaction{}, unreachable(op, path, err, mend(err))
 	}
-	if err := db.View(func(b *bolt.Tx) error {
+	s := &Store{db: db, file: f, path: path}
+	if err := s.reading(func(b *bolt.Tx) error {
 		have, err := today().of(b)
 		if err == nil && have == 0 {
 			err = errors.New("the file is empty")
 		}
 		return err
 	}); err != nil {
-		return Compaction{}, errors.Join(unreachable(op, path, err, ""), db.Close())
+		return Compaction{}, errors.Join(unreachable(op, path, err, mend(err)), s.shut())
 	}
-	return (&Store{db: db, path: path}).compact(ctx, progress)
+	return s.compact(ctx, progress)
 }
 
 // wasteful reports whether enough of the file is free for a compaction.
@@ -63,7 +64,7 @@ func (s *Store) wasteful(cfg Config) bool {
 		return false
 	}
 	var free float64
-	err = s.db.View(func(b *bolt.Tx) error {
+	err = s.reading(func(b *bolt.Tx) error {
 		free = 1 - float64(used(s.db, b))/float64(info.Size())
 		return nil
 	})
@@ -73,7 +74,7 @@ func (s *Store) wasteful(cfg Config) bool {
 // compact replaces the file by one without free pages, and closes the store.
 func (s *Store) compact(ctx context.Context, progress func(done, total int64)) (c Compaction, err error) {
 	err = s.replace(ctx, &c, progress)
-	if err = errors.Join(err, s.db.Close()); err == nil || ctx.Err() != nil {
+	if err = errors.Join(err, s.shut()); err == nil || ctx.Err() != nil {
 		return c, err
 	}
 	return c, s.failure("boltstore.compact", err)
@@ -96,7 +97,7 @@ func (s *Store) replace(ctx context.Context, c *Compaction, progress func(done, 
 			_ = os.Remove(fresh) // it is of no use, and the error has been found
 		}
 	}()
-	if err := s.db.View(func(b *bolt.Tx) error {
+	if err := s.reading(func(b *bolt.Tx) error {
 		w := copier{total: int64(used(s.db, b)), progress: progress}
 		if err := w.copy(ctx, fresh, b); err != nil {
 			return err
@@ -114,7 +115,7 @@ func (s *Store) replace(ctx context.Context, c *Compaction, progress func(done, 
 	}
 	c.After = now.Size()
 	if runtime.GOOS == "windows" { // where a file that is open cannot be replaced; elsewhere it stays locked
-		if err := s.db.Close(); err != nil {
+		if err := s.shut(); err != nil {
 			return err
 		}
 	}
@@ -157,8 +158,8 @@ func (w *copier) copy(ctx context.Context, path string, from *bolt.Tx) (err erro
 		return err
 	}
 	defer func() {
-		if err != nil && w.to != nil {
-			_ = w.to.Rollback() // the file is thrown away
+		if w.to != nil {
+			_ = w.to.Rollback() // after a commit there is nothing to roll back, else the file is thrown away
 		}
 	}()
 	if err := from.ForEach(func(name []byte, b *bolt.Bucket) error { return w.bucket(ctx, name, b) }); err != nil {

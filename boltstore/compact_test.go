@@ -141,7 +141,7 @@ func TestCompactRefusesWhatItCannotUse(t *testing.T) {
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Compact(t.Context(), empty, nil); err == nil || !strings.Contains(err.Error(), "the file is empty") {
+	if _, err := Compact(t.Context(), empty, nil); err == nil || !strings.Contains(err.Error(), "it is empty") {
 		t.Errorf("of an empty file: %v", err)
 	}
 }
@@ -168,7 +168,7 @@ func TestOpenDuringACompactionOpensTheNewFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "jobhost.db")
 	want := wasted(t, path, 20, 2)
 	opened := 0
-	db, err := openFile(path, bolt.Options{OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
+	db, _, err := openFile(path, bolt.Options{OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
 		f, err := os.OpenFile(name, flag, mode)
 		if opened++; opened == 1 {
 			if _, err := Compact(t.Context(), path, nil); err != nil {
@@ -191,7 +191,7 @@ func TestOpenDuringACompactionOpensTheNewFile(t *testing.T) {
 		t.Errorf("what was written after the compaction is not in the file (-got +want):\n%s", cmp.Diff(got, want))
 	}
 	shut(t, s)
-	if _, err := openFile(path, bolt.Options{Timeout: time.Second, OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
+	if _, _, err := openFile(path, bolt.Options{Timeout: time.Second, OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
 		f, err := os.OpenFile(name, flag, mode)
 		return f, errors.Join(err, os.Remove(path))
 	}}); err == nil {

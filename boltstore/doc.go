@@ -42,4 +42,9 @@
 // of a newer program, is left in place, reported to [Config.Report] and left out of every answer. With a
 // [Config.MaxSize] the last eighth is kept for what ends or deletes, so that a full store can be made to fit again.
 // Large records are kept in parts, so that no node takes more than a page (see parts.go).
+//
+// A file is read as a whole before it is used, and one with a damaged page is refused (see [Damaged]), since bbolt would
+// end the process. Damage that comes while it is open is an error of whatever reads it, and from then on nothing is
+// written. Only a commit that fails for another reason, such as a full disk, on a file that is damaged without anybody
+// knowing yet can still end the process: bbolt then walks through the file on a goroutine of its own.
 package boltstore

@@ -34,22 +34,25 @@ func InUse(err error) bool { return errors.Is(err, errInUse) }
 
 // openFile opens and locks a bbolt file. Waiting for the lock may have meant waiting for a compaction: then the path
 // leads to another file by now, and this one, which nobody will open again, must not be written.
-func openFile(path string, o bolt.Options) (*bolt.DB, error) {
+func openFile(path string, o bolt.Options) (*bolt.DB, *os.File, error) {
 	for range 5 {
-		db, still, err := tryFile(path, o)
+		db, f, still, err := tryFile(path, o)
 		if err != nil || still {
-			return db, err
+			return db, f, err
 		}
 		if err := db.Close(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return nil, errors.New("the path leads to another file each time it is opened")
+	return nil, nil, errors.New("the path leads to another file each time it is opened")
 }
 
-// tryFile also reports whether the path still leads to the file that was opened.
-func tryFile(path string, o bolt.Options) (db *bolt.DB, still bool, err error) {
-	var f *os.File
+// tryFile also reports whether the path still leads to the file that was opened, and that to the one that proved sound.
+func tryFile(path string, o bolt.Options) (db *bolt.DB, f *os.File, still bool, err error) {
+	checked, err := sound(path, o)
+	if err != nil {
+		return nil, nil, false, err
+	}
 	open := o.OpenFile
 	if open == nil {
 		open = os.OpenFile
@@ -66,20 +69,20 @@ func tryFile(path string, o bolt.Options) (db *bolt.DB, still bool, err error) {
 		db, err = bolt.Open(path, 0o600, &o)
 	}
 	if errors.Is(err, bolterrors.ErrTimeout) {
-		return nil, false, errInUse
+		return nil, nil, false, errInUse
 	}
 	if err != nil {
-		return nil, false, err
+		return nil, nil, false, err
 	}
 	opened, e1 := f.Stat()
 	now, e2 := os.Stat(path) //nolint:gosec // the operator names the file
 	if errors.Is(e2, fs.ErrNotExist) {
-		return db, false, nil
+		return db, f, false, nil
 	}
 	if err := errors.Join(e1, e2); err != nil {
-		return nil, false, errors.Join(err, db.Close())
+		return nil, nil, false, errors.Join(err, db.Close())
 	}
-	return db, os.SameFile(opened, now), nil
+	return db, f, os.SameFile(opened, now) && (checked == nil || os.SameFile(opened, checked)), nil
 }
 
 // realPath follows links, so that what replaces a file stands where the file stands.

@@ -20,6 +20,9 @@ func today() layout { return layout{format: 1} }
 
 var formatKey = []byte("format")
 
+// errOlder is a file that has to be brought to this format.
+var errOlder = errors.New("start the host on it once")
+
 // of reads the format of a file; 0: it is new. A file of another program or of a newer one is an error.
 func (l layout) of(b *bolt.Tx) (uint64, error) {
 	meta := b.Bucket([]byte(buckets[bMeta]))
@@ -31,7 +34,7 @@ func (l layout) of(b *bolt.Tx) (uint64, error) {
 	}
 	got := meta.Get(formatKey)
 	if got == nil {
-		return 0, nil
+		return 0, errors.New("the file is a bbolt file, but no store of jobhost")
 	}
 	v, n := binary.Uvarint(got)
 	if n != len(got) || v == 0 || v > l.format {
@@ -52,9 +55,6 @@ func (l layout) prepare(b *bolt.Tx) error {
 			return err
 		}
 	}
-	if have == l.format {
-		return nil
-	}
 	for v := have; v > 0 && v < l.format; v++ {
 		step := l.steps[v]
 		if step == nil {
@@ -67,20 +67,20 @@ func (l layout) prepare(b *bolt.Tx) error {
 	return b.Bucket([]byte(buckets[bMeta])).Put(formatKey, binary.AppendUvarint(nil, l.format))
 }
 
-// check wants a file that can be read as it is.
+// check wants a file that can be used as it is. One that is new or older is [errOlder].
 func (l layout) check(b *bolt.Tx) error {
 	have, err := l.of(b)
 	switch {
 	case err != nil:
 		return err
 	case have == 0:
-		return errors.New("the file is empty")
+		return fmt.Errorf("the file has no records yet; %w", errOlder)
 	case have < l.format:
-		return fmt.Errorf("the file has format %d, and this program reads %d; start the host on it once", have, l.format)
+		return fmt.Errorf("the file has format %d, and this program reads %d; %w", have, l.format, errOlder)
 	}
 	for _, name := range buckets {
 		if b.Bucket([]byte(name)) == nil {
-			return fmt.Errorf("the file has no bucket %q", name)
+			return damaged("it has no bucket %q", name)
 		}
 	}
 	return nil

@@ -19,7 +19,7 @@ const (
 )
 
 // versions are the newest ones. A form that changes gets a new number, and reading the old one stays.
-var versions = [...]byte{jobRecord: 1, triggerRecord: 1, runRecord: 1, nodeRecord: 1, idempotentRecord: 1}
+var versions = [...]byte{jobRecord: 1, triggerRecord: 2, runRecord: 1, nodeRecord: 1, idempotentRecord: 1}
 
 func (e *enc) job(j *jobhost.Job) {
 	e.open(jobRecord)
@@ -98,13 +98,16 @@ func (e *enc) trigger(t *jobhost.Trigger) {
 
 func (e *enc) refusals(r *jobhost.Refusals) {
 	some := *r != jobhost.Refusals{}
-	e.flags(some)
+	e.flags(some, r.AtLeast)
 	if some {
 		e.int(int64(r.Skipped))
 		e.int(int64(r.Blocked))
 		e.int(int64(r.Deadline))
 		e.str(r.Last)
-		e.int(r.At.UnixMicro())
+		at := r.At.UnixMicro()
+		e.int(at)
+		e.int(int64(r.Collapsed))
+		e.int(r.Slot.UnixMicro() - at)
 	}
 }
 
@@ -156,6 +159,7 @@ func (d *dec) listing(x *jobhost.Trigger) (l listing) {
 
 func decodeTrigger(key jobhost.TriggerKey, b []byte) (t jobhost.Trigger, err error) {
 	d := dec{b: b}
+	version := d.version()
 	l := d.listing(&t)
 	t.Key, t.Name = key, key.Trigger
 	t.Due, t.Ready = fromMicro(l.due), fromMicro(l.ready)
@@ -168,7 +172,7 @@ func decodeTrigger(key jobhost.TriggerKey, b []byte) (t jobhost.Trigger, err err
 	t.Description = d.str()
 	t.PauseReason = d.str()
 	t.RunID = d.runID()
-	d.refusals(&t.Refused)
+	d.refusals(version, &t.Refused)
 	if o := t.OneShot; o != nil {
 		o.Trigger = d.str()
 		o.Attempt = int(d.int())
@@ -179,12 +183,18 @@ func decodeTrigger(key jobhost.TriggerKey, b []byte) (t jobhost.Trigger, err err
 	return t, d.close()
 }
 
-func (d *dec) refusals(r *jobhost.Refusals) {
+// refusals reads what a record of a version has of them: the first one ends with the instant.
+func (d *dec) refusals(version byte, r *jobhost.Refusals) {
 	var some bool
-	if d.flags(&some); some {
-		*r = jobhost.Refusals{
-			Skipped: int(d.int()), Blocked: int(d.int()), Deadline: int(d.int()), Last: d.str(), At: fromMicro(d.int()),
-		}
+	if d.flags(&some, &r.AtLeast); !some {
+		return
+	}
+	r.Skipped, r.Blocked, r.Deadline, r.Last = int(d.int()), int(d.int()), int(d.int()), d.str()
+	at := d.int()
+	r.At = fromMicro(at)
+	if version > 1 {
+		r.Collapsed = int(d.int())
+		r.Slot = fromMicro(at + d.int())
 	}
 }
 

@@ -36,8 +36,9 @@ type Stats struct {
 
 // Stats counts the records. It reads most of the file, and keeps nobody waiting.
 func (s *Store) Stats(ctx context.Context) (Stats, error) {
-	st := Stats{Path: s.path, Format: int(s.format), MaxSize: int64(s.limits.file), PageSize: s.db.Info().PageSize} //nolint:gosec // formats are few
+	st := Stats{Path: s.path, Format: int(s.format), MaxSize: int64(s.limits.file)} //nolint:gosec // formats are few
 	err := s.read(ctx, "boltstore.stats", func(t *tx) error {
+		st.PageSize = s.db.Info().PageSize
 		info, err := os.Stat(s.path)
 		if err != nil {
 			return s.failure("boltstore.stats", err)

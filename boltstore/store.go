@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -43,7 +44,9 @@ type Damage struct {
 // Store is a [jobhost.Store] in a file. It is safe for concurrent use.
 type Store struct {
 	db     *bolt.DB
+	file   *os.File // that of db
 	path   string
+	harm   harm
 	limits limits
 	report func(Damage)
 	full   uint32 // how many runs are enough for a segment, see segment.go
@@ -59,8 +62,8 @@ var _ jobhost.Store = (*Store)(nil)
 // Open opens the store in the file at path and makes one when there is none. The file is readable for its owner only
 // and belongs to one process at a time. A file of an older format is brought to today's, or stays as it was.
 //
-// Errors have [jobhost.StoreUnreachable]: another process has the file (see [InUse]), the file was written by a newer
-// program or is no store, or the system refuses it.
+// Errors have [jobhost.StoreUnreachable]: another process has the file (see [InUse]), it is damaged or no store (see
+// [Damaged]), was written by a newer program, or the system refuses it. A file that is refused is left as it is.
 func Open(path string, cfg Config) (*Store, error) { return openAs(path, cfg, today()) }
 
 func openAs(path string, cfg Config, l layout) (*Store, error) {
@@ -93,31 +96,41 @@ func openOnce(path string, cfg Config, l layout) (*Store, error) {
 	if cfg.LockTimeout == 0 {
 		cfg.LockTimeout = lockTimeout
 	}
-	db, err := openFile(path, bolt.Options{Timeout: cfg.LockTimeout, MaxSize: lim.file, ReadOnly: cfg.ReadOnly})
+	db, f, err := openFile(path, bolt.Options{Timeout: cfg.LockTimeout, MaxSize: lim.file, ReadOnly: cfg.ReadOnly})
 	if err != nil {
 		return nil, err
 	}
 	db.AllocSize = lim.growth(0)
-	if cfg.ReadOnly {
-		err = db.View(l.check)
-	} else if err = db.Update(l.prepare); err == nil {
-		forgetCompaction(path)
+	s := &Store{
+		db: db, file: f, path: path, limits: lim, report: cfg.Report, full: segmentRuns, format: l.format, told: map[string]bool{},
+	}
+	err = s.reading(l.check)
+	if errors.Is(err, errOlder) && !cfg.ReadOnly {
+		err = s.writing(l.prepare)
 	}
 	if err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, errors.Join(err, s.shut())
 	}
-	return &Store{
-		db: db, path: path, limits: lim, report: cfg.Report, full: segmentRuns, format: l.format, told: map[string]bool{},
-	}, nil
+	if !cfg.ReadOnly {
+		forgetCompaction(path)
+	}
+	return s, nil
 }
 
 // refused gives the reason why a file cannot be opened its code.
 func refused(op, path string, err error) error {
-	hint := ""
-	if InUse(err) {
-		hint = "stop that one, or set store.path to a file of this one's own"
+	return unreachable(op, path, err, mend(err))
+}
+
+// mend is what to do about an error of a file.
+func mend(err error) string {
+	switch {
+	case InUse(err):
+		return "stop that one, or set store.path to a file of this one's own"
+	case Damaged(err):
+		return damagedMend
 	}
-	return unreachable(op, path, err, hint)
+	return ""
 }
 
 // Shared is false: only this process sees the file.
@@ -125,7 +138,7 @@ func (*Store) Shared() bool { return false }
 
 // Close waits for transactions that are under way and lets go of the file. One that begins later fails with
 // [jobhost.StoreUnreachable].
-func (s *Store) Close() error { return s.db.Close() }
+func (s *Store) Close() error { return s.shut() }
 
 // View calls f with what is committed now. A View that lasts keeps the file from using freed space again.
 func (s *Store) View(ctx context.Context, f func(jobhost.Tx) error) error {
@@ -139,7 +152,7 @@ func (s *Store) read(ctx context.Context, op string, f func(*tx) error) error {
 	}
 	var t tx
 	var own error
-	err := s.db.View(func(b *bolt.Tx) error {
+	err := s.reading(func(b *bolt.Tx) error {
 		t.begin(b, s.full)
 		own = f(&t)
 		return own
@@ -158,7 +171,7 @@ func (s *Store) Update(ctx context.Context, f func(jobhost.Tx) error) error {
 	}
 	var damaged []Damage
 	var own error
-	err := s.db.Update(func(b *bolt.Tx) error {
+	err := s.writing(func(b *bolt.Tx) error {
 		t := &s.writer
 		t.begin(b, s.full)
 		s.db.AllocSize = s.limits.growth(b.Size()) // only a writer looks at it
@@ -180,7 +193,7 @@ func (s *Store) Update(ctx context.Context, f func(jobhost.Tx) error) error {
 // them the store is as it was before, or, when that very write failed, as it was meant to be.
 func (s *Store) failure(op string, err error) error {
 	if !isFull(err) {
-		return unreachable(op, s.path, err, "")
+		return unreachable(op, s.path, err, mend(err))
 	}
 	return &jobhost.Error{
 		Code: jobhost.StoreFull, Op: op, Msg: fmt.Sprintf("store %q: %v", s.path, err), Err: err,

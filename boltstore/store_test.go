@@ -82,7 +82,7 @@ func TestOpenRefusesWhatItCannotUse(t *testing.T) {
 	for _, c := range []struct{ name, path, want string }{
 		{"no folder", filepath.Join(dir, "none", "jobhost.db"), "no such file"},
 		{"a folder", dir, "is a directory"},
-		{"text", file("text", strings.Repeat("hello ", 4000)), "invalid database"},
+		{"text", file("text", strings.Repeat("hello ", 4000)), "no store of jobhost, or its beginning is overwritten"},
 		{"another program's", bolted("other", func(b *bolt.Tx) error {
 			_, err := b.CreateBucket([]byte("users"))
 			return err

@@ -14,7 +14,7 @@ func (e *Engine) Schedule(ctx context.Context, defs []jobhost.JobDef) []jobhost.
 	known, err := e.knownPlugins(ctx)
 	return batch(ctx, e, defs, func(_ int, def jobhost.JobDef, out *jobhost.Result[jobhost.JobInfo]) *command {
 		if out.Err = err; out.Err == nil {
-			out.Err = e.checkDef(def, known)
+			out.Err = e.checkDef(ctx, def, known)
 		}
 		if out.Err != nil {
 			return nil
@@ -63,7 +63,7 @@ func (e *Engine) knownPlugins(ctx context.Context) (plugins, error) {
 }
 
 // checkDef reports every problem of a definition that this node can know.
-func (e *Engine) checkDef(def jobhost.JobDef, known plugins) error {
+func (e *Engine) checkDef(ctx context.Context, def jobhost.JobDef, known plugins) error {
 	if err := def.Check(); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (e *Engine) checkDef(def jobhost.JobDef, known plugins) error {
 			return invalid("job %q: trigger %q: %v", def.Name, t.Name, err)
 		}
 	}
-	return nil
+	return e.checkPluginData(ctx, def)
 }
 
 // remarks are what about the schedules of a definition its author may not have meant, by trigger.

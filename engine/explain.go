@@ -89,23 +89,24 @@ func (e *Engine) explain(job jobhost.JobState, t jobhost.Trigger, now time.Time)
 
 // whyComplete says why a trigger has no next due.
 func (c *plans) whyComplete(t jobhost.Trigger, now time.Time) string {
+	const over = "it has no next due and never fires again: "
 	p, err := c.of(t.Schedule)
 	switch {
 	case err != nil:
 	case p.Kind == jobhost.Once && t.FiredCount > 0:
-		return "it never fires again: it has fired at its one instant"
+		return over + "it has fired at its one instant"
 	case p.Kind == jobhost.Once && t.Refused.Last != "":
-		return "it never fires again: " + t.Refused.Last
+		return over + t.Refused.Last
 	case p.Kind == jobhost.Once && p.excludes(p.At):
-		return "it never fires: " + p.whyExcluded(p.At)
+		return over + p.whyExcluded(p.At)
 	case p.Kind == jobhost.Once && !p.inWindow(p.At):
-		return "it never fires: its instant is outside its own window"
+		return over + "its instant is outside its own window"
 	case p.Kind == jobhost.Once:
-		return fmt.Sprintf("it never fires again: its instant, %s, was before it was defined", p.At.UTC().Format(time.RFC3339Nano))
+		return fmt.Sprintf(over+"its instant, %s, was before it was defined", p.At.UTC().Format(time.RFC3339Nano))
 	case p.Times > 0 && t.FiredCount >= p.Times:
-		return fmt.Sprintf("it never fires again: it has fired %d times, as often as it was to", t.FiredCount)
+		return fmt.Sprintf(over+"it has fired %d times, as often as it was to", t.FiredCount)
 	case !p.End.IsZero() && p.End.Before(now):
-		return "it never fires again: its window ended at " + p.End.UTC().Format(time.RFC3339Nano)
+		return over + "its window ended at " + p.End.UTC().Format(time.RFC3339Nano)
 	}
 	return "it has no next due: its schedule has ended, or never matches"
 }

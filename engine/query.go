@@ -18,7 +18,8 @@ const (
 	maxLimit     = 1000
 )
 
-// Runs lists the history. See [jobhost.Scheduler]. An enqueued run that has not started is found by its id alone.
+// Runs lists the history, and before it the enqueued runs that have not started, if they are asked for. See
+// [jobhost.Scheduler].
 func (e *Engine) Runs(ctx context.Context, q jobhost.RunQuery) (runs []jobhost.Run, err error) {
 	if q.Limit == 0 {
 		q.Limit = defaultLimit
@@ -29,16 +30,24 @@ func (e *Engine) Runs(ctx context.Context, q jobhost.RunQuery) (runs []jobhost.R
 	if q.Skip < 0 {
 		return nil, outOfRange("skip", q.Skip, "0 or more")
 	}
+	ids, err := e.pendingIDs(ctx, &q)
+	if err != nil {
+		return nil, err
+	}
 	err = e.store.View(ctx, func(tx jobhost.Tx) error {
-		if runs, err = tx.QueryRuns(q); err != nil || len(q.IDs) == 0 {
+		if runs, err = e.selectPending(tx, &q, ids); err != nil {
 			return err
 		}
-		pending, err := tx.Pending(q.IDs...)
-		for _, p := range pending {
-			if r := pendingRun(p); q.Matches(&r) && len(runs) < q.Limit {
-				runs = append(runs, r)
-			}
+		n := len(runs)
+		runs = runs[min(q.Skip, n):]
+		runs = runs[:min(q.Limit, len(runs))]
+		rest := q
+		rest.Skip, rest.Limit = max(0, q.Skip-n), q.Limit-len(runs)
+		if rest.Limit == 0 || asksForPendingOnly(&q) {
+			return nil
 		}
+		history, err := tx.QueryRuns(rest)
+		runs = append(runs, history...)
 		return err
 	})
 	e.addProgress(runs)
@@ -57,14 +66,6 @@ func (e *Engine) addProgress(runs []jobhost.Run) {
 	}
 }
 
-// pendingRun is how an enqueued run shows before it starts.
-func pendingRun(p jobhost.Trigger) jobhost.Run {
-	return jobhost.Run{
-		ID: p.OneShot.RunID, Job: p.Key.Job, Kind: p.OneShot.Kind, Attempt: p.OneShot.Attempt, ScheduledAt: p.Due,
-		Priority: p.Priority, Data: p.OneShot.Data, State: jobhost.RunPending,
-	}
-}
-
 // JobNames lists at most limit names of jobs after one, in their order, without describing the jobs.
 func (e *Engine) JobNames(ctx context.Context, after jobhost.Name, limit int) (names []jobhost.Name, err error) {
 	err = e.store.View(ctx, func(tx jobhost.Tx) error {
@@ -76,8 +77,17 @@ func (e *Engine) JobNames(ctx context.Context, after jobhost.Name, limit int) (n
 
 // CountRuns counts the history. See [jobhost.Scheduler].
 func (e *Engine) CountRuns(ctx context.Context, q jobhost.RunQuery) (n int, err error) {
+	ids, err := e.pendingIDs(ctx, &q)
+	if err != nil {
+		return 0, err
+	}
 	err = e.store.View(ctx, func(tx jobhost.Tx) error {
-		n, err = tx.CountRuns(q)
+		pending, err := e.selectPending(tx, &q, ids)
+		if n = len(pending); err != nil || asksForPendingOnly(&q) {
+			return err
+		}
+		ended, err := tx.CountRuns(q)
+		n += ended
 		return err
 	})
 	return n, err
@@ -251,7 +261,7 @@ func (e *Engine) slotsOf(ts []jobhost.Trigger, q jobhost.NextQuery) ([]jobhost.S
 // Output is what a run returned.
 func (e *Engine) Output(ctx context.Context, id jobhost.RunID) (out []byte, err error) {
 	err = e.store.View(ctx, func(tx jobhost.Tx) error {
-		if _, err := exists(tx, id); err != nil {
+		if _, err := e.find(tx, id); err != nil {
 			return err
 		}
 		out, _, err = tx.Output(id)
@@ -260,20 +270,19 @@ func (e *Engine) Output(ctx context.Context, id jobhost.RunID) (out []byte, err 
 	return out, err
 }
 
-// exists is the run's record, or the error for one that is not there.
-func exists(tx jobhost.Tx, id jobhost.RunID) (jobhost.Run, error) {
+// find is a run, also one that has not started, or the error for one that is not there.
+func (e *Engine) find(tx jobhost.Tx, id jobhost.RunID) (jobhost.Run, error) {
 	runs, err := tx.Runs(id)
-	if err != nil {
+	if err == nil && len(runs) == 0 {
+		runs, err = e.pendingOf(tx, id)
+	}
+	switch {
+	case err != nil:
 		return jobhost.Run{}, err
+	case len(runs) == 0:
+		return jobhost.Run{}, notFoundRun(id, "does not exist")
 	}
-	if len(runs) == 1 {
-		return runs[0], nil
-	}
-	pending, err := tx.Pending(id)
-	if err == nil && len(pending) == 0 {
-		err = notFoundRun(id, "does not exist")
-	}
-	return jobhost.Run{State: jobhost.RunPending}, err
+	return runs[0], nil
 }
 
 // Log reads a run's log; with Follow it goes on until the run's end is on record. See [jobhost.Scheduler].
@@ -351,7 +360,7 @@ func (e *Engine) storedLog(ctx context.Context, id jobhost.RunID) (jobhost.RunSt
 	var state jobhost.RunState
 	var chunks [][]byte
 	err := e.store.View(ctx, func(tx jobhost.Tx) error {
-		r, err := exists(tx, id)
+		r, err := e.find(tx, id)
 		if err != nil {
 			return err
 		}

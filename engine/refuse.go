@@ -61,10 +61,13 @@ func (p *plan) missed(due, counted, now time.Time) (n int, last time.Time, more 
 	if p.Kind != jobhost.Cron {
 		return n, last, false
 	}
-	for range maxMissed - n {
+	for range maxMissed + 1 {
 		at = p.candidate(at)
 		if at.IsZero() || at.After(now) || !p.End.IsZero() && at.After(p.End) {
 			return n, last, false
+		}
+		if n == maxMissed {
+			break
 		}
 		if !p.excludes(at) {
 			n, last = n+1, at

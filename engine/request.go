@@ -17,7 +17,7 @@ func (e *Engine) Trigger(ctx context.Context, reqs []jobhost.TriggerRequest) []j
 	ids := drawIDs(now, len(reqs))
 	ends := make([]chan jobhost.Run, len(reqs))
 	out := batch(ctx, e, reqs, func(i int, req jobhost.TriggerRequest, out *jobhost.Result[jobhost.Run]) *command {
-		if out.Err = e.checkRequest(req.Data); out.Err == nil {
+		if out.Err = e.checkRequest(ctx, req.Job, req.Data); out.Err == nil {
 			out.Err = e.await(ids[i], &ends[i])
 		}
 		if out.Err != nil {
@@ -112,7 +112,7 @@ func (e *Engine) Enqueue(ctx context.Context, reqs []jobhost.EnqueueRequest) []j
 	now := e.now()
 	ids := drawIDs(now, len(reqs))
 	return batch(ctx, e, reqs, func(i int, req jobhost.EnqueueRequest, out *jobhost.Result[jobhost.RunID]) *command {
-		if out.Err = e.checkRequest(req.Data); out.Err != nil {
+		if out.Err = e.checkRequest(ctx, req.Job, req.Data); out.Err != nil {
 			return nil
 		}
 		if len(req.IdempotencyKey) > 255 {
@@ -167,11 +167,11 @@ func (e *Engine) enqueue(req jobhost.EnqueueRequest, id jobhost.RunID, now time.
 	return c
 }
 
-func (e *Engine) checkRequest(data []byte) error {
+func (e *Engine) checkRequest(ctx context.Context, job jobhost.Name, data []byte) error {
 	if err := jobhost.CheckData(data); err != nil {
 		return invalid("request: %v", err)
 	}
-	return nil
+	return e.checkRequestData(ctx, job, data)
 }
 
 // mergeRequest is the data of a manual run: job and request, no trigger (SPEC 3).

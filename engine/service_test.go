@@ -151,7 +151,7 @@ func TestService(t *testing.T) {
 		w.startManual("busy")
 		w.until(61 * second)
 		is(w, "paused", answer("paused"), "the job is paused: moving house")
-		is(w, "over", answer("over"), "it never fires again: its instant, 2026-01-04T00:00:00Z, was before it was defined")
+		is(w, "over", answer("over"), "it has no next due and never fires again: its instant, 2026-01-04T00:00:00Z, was before it was defined")
 		is(w, "later", answer("later"), "it is not due yet")
 		is(w, "bare", answer("bare"), "it has no trigger, so it runs only on request")
 		is(w, "busy", answer("busy"), fmt.Sprintf("run %s is in progress, and the job must not run concurrently", w.only("busy").ID))

@@ -26,7 +26,7 @@ func (e *Engine) Apply(ctx context.Context, defs []jobhost.JobDef) error {
 	var problems []error
 	seen := make(map[jobhost.Name]bool, len(defs))
 	for _, def := range defs {
-		problems = append(problems, e.checkDef(def, known))
+		problems = append(problems, e.checkDef(ctx, def, known))
 		if seen[def.Name] {
 			problems = append(problems, invalid("job %q is defined twice", def.Name))
 		}

@@ -1,10 +1,13 @@
 package host
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
+	"net/netip"
 	"path"
 	"slices"
 	"strings"
@@ -25,7 +28,14 @@ type Config struct {
 	MaxLog         int    // bytes of one run's log that are worth keeping; see [LogLimiter]
 	MaxFuel        uint64 // instructions of one run, roughly; 0: no limit
 
-	Grants  []Grant
+	Grants    []Grant
+	Listeners func() []netip.AddrPort // where the host itself listens, which no grant reaches; may be nil
+	Roots     *x509.CertPool          // whom requests of guests trust; nil: the system's
+	Resolver  *net.Resolver           // for the names in requests of guests; nil: the system's
+
+	// Manifest reads a manifest; what it refuses, the plugin is refused for. Nil: manifests are ignored.
+	Manifest func(jobhost.ManifestText) (jobhost.Manifest, error)
+
 	Watch   bool         // watch Dir for changes
 	Changed func()       // called after a plugin became ready, broken or absent; may be nil, must not block
 	Log     *slog.Logger // nil: nothing is logged
@@ -49,6 +59,10 @@ type Grant struct {
 	Args        []string          // after the job's name
 	Env         map[string]string // beside the host's own
 	Dirs        []Dir
+	Secrets     map[string]Secret // beside Env, and hidden in all that the run says
+	HTTP        []HTTP            // where requests may go
+	KV          bool              // durable values of the job
+	Clock       Clock
 	MaxMemory   uint64
 	MaxOutput   int
 	MaxLog      int
@@ -69,6 +83,23 @@ type Mode string
 const (
 	ReadOnly  Mode = "ro"
 	ReadWrite Mode = "rw"
+)
+
+// HTTP lets a guest make requests to hosts.
+type HTTP struct {
+	Host string // a pattern as [abi.ParseHostPattern] reads it
+	// Private allows addresses that are not of the public internet, too: of this machine, of private networks, and whatever
+	// else has no public server.
+	Private bool
+}
+
+// Clock says which time of day a guest sees. Its monotonic clock, its deadline and the times of files are always the host's.
+type Clock string
+
+// The clocks. An empty one is ClockReal.
+const (
+	ClockReal    Clock = "real"
+	ClockPlanned Clock = "planned" // that of the run's planned time, from which it goes on
 )
 
 // minMemory is the least memory limit that makes sense: one page.
@@ -126,14 +157,20 @@ func (c Config) checkGrant(g Grant) (errs []error) {
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(g.Env)) {
-		switch {
-		case k == "" || strings.ContainsAny(k, "=\x00"):
-			bad("env has the name %q; want one without '=' and NUL", k)
-		case strings.HasPrefix(k, abi.EnvPrefix) || k == abi.EnvTraceparent:
-			bad("env sets %s, which is the host's own", k)
-		case strings.ContainsRune(g.Env[k], 0):
+		if err := checkVariable(k, "env"); err != nil {
+			errs = append(errs, err)
+		} else if strings.ContainsRune(g.Env[k], 0) {
 			bad("env %s has a NUL character", k)
 		}
+	}
+	errs = append(errs, g.checkSecrets()...)
+	for _, p := range g.HTTP {
+		if _, err := abi.ParseHostPattern(p.Host); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if g.Clock != "" && g.Clock != ClockReal && g.Clock != ClockPlanned {
+		bad("clock is %q; want real or planned", g.Clock)
 	}
 	if g.MaxMemory != 0 && (g.MaxMemory < minMemory || g.MaxMemory > min(c.MaxTotalMemory, 4<<30)) {
 		bad("max_memory is %d bytes; want %d to %d", g.MaxMemory, minMemory, min(c.MaxTotalMemory, 4<<30))
@@ -145,6 +182,31 @@ func (c Config) checkGrant(g Grant) (errs []error) {
 		bad("max_log is %d bytes; want 0 or more", g.MaxLog)
 	}
 	return append(errs, c.checkDirs(g.Dirs)...)
+}
+
+func checkVariable(name, in string) error {
+	switch {
+	case name == "" || strings.ContainsAny(name, "=\x00"):
+		return fmt.Errorf("%s has the name %q; want one without '=' and NUL", in, name)
+	case strings.HasPrefix(name, abi.EnvPrefix) || name == abi.EnvTraceparent:
+		return fmt.Errorf("%s sets %s, which is the host's own", in, name)
+	}
+	return nil
+}
+
+func (g Grant) checkSecrets() (errs []error) {
+	for _, k := range slices.Sorted(maps.Keys(g.Secrets)) {
+		if err := checkVariable(k, "secrets"); err != nil {
+			errs = append(errs, err)
+		}
+		if _, twice := g.Env[k]; twice {
+			errs = append(errs, fmt.Errorf("%s is both in env and in secrets; want one of them", k))
+		}
+		if err := g.Secrets[k].check(); err != nil {
+			errs = append(errs, fmt.Errorf("secret %s: %w", k, err))
+		}
+	}
+	return errs
 }
 
 func (c Config) checkDirs(dirs []Dir) (errs []error) {

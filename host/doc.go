@@ -6,7 +6,8 @@
 //   - [Host] is a [github.com/jobhost/jobhost.Runner]. [New] reads the plugin folder and compiles in the background,
 //     [Host.Ready] waits for that, [Host.Rescan] reads it again.
 //   - [Config] says where things are and what the limits are; it starts from [Defaults].
-//   - [Grant] is what a plugin may use when it runs for a job. Without one: its input, a clock, random numbers.
+//   - [Grant] is what a plugin may use when it runs for a job: arguments, variables, [Secret]s, a [Dir], [HTTP] requests,
+//     durable values. Without one: its input, a clock, random numbers, its log and its spans.
 //   - [Inspection] is what a module says about itself, from [Host.Inspect].
 //
 // Every run gets a fresh instance, whose memory lies outside the Go heap and is unmapped afterwards. Modules are
@@ -21,6 +22,13 @@
 //   - Symbolic links that leave a granted directory are errors to the guest. A hung network mount cannot be interrupted:
 //     a run that waits for one ends when the mount answers, though it holds no compute slot meanwhile.
 //   - A writable directory has no size limit. Give it a file system with a quota.
+//   - What a guest is refused is a line "capability_denied: ..." in its run's log, one for each thing that it lacks.
+//   - Secrets are hidden where the guest's words come out: log, output, failure, progress, spans, also in JSON, URL and base64
+//     forms. A guest that means to can write them in another form. Give secrets to plugins that you trust with them.
+//   - Requests of guests go over HTTP/1.1, through no proxy, with no cookies kept and no compression undone. Each run has
+//     connections of its own. The address is checked when it is connected to, so a name of a granted host that resolves to a
+//     private address is refused unless its grant says private.
+//   - With [ClockPlanned] JOBHOST_DEADLINE and the times of files are still those of the real clock.
 //   - Where compiled code cannot run, plugins are interpreted, 30 to 90 times slower and with shallower recursion. The log
 //     says so at start.
 package host

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
@@ -20,16 +21,23 @@ type hostFunction struct {
 	call            func(r *run, m api.Module, stack []uint64)
 }
 
+// i32s are the types of n parameters or results that are i32.
+func i32s(n int) []api.ValueType { return slices.Repeat([]api.ValueType{i32}, n) }
+
 // hostFunctions is module jobhost_v1 (ABI 3). The run's end is checked before and after each of them.
-var hostFunctions = []hostFunction{
-	{abi.FuncRun, []api.ValueType{i32, i32}, []api.ValueType{i32}, func(r *run, m api.Module, s []uint64) { fill(m, s, r.document) }},
-	{abi.FuncInput, []api.ValueType{i32, i32}, []api.ValueType{i32}, func(r *run, m api.Module, s []uint64) { fill(m, s, r.input) }},
-	{abi.FuncOutput, []api.ValueType{i32, i32}, nil, setOutput},
-	{abi.FuncFail, []api.ValueType{i32, i32, i32, i32, i32}, nil, fail},
-	{abi.FuncLog, []api.ValueType{i32, i32, i32}, nil, logLine},
-	{abi.FuncCancelled, nil, []api.ValueType{i32}, func(r *run, _ api.Module, s []uint64) { s[0] = flag(r.stopping()) }},
+var hostFunctions = slices.Concat(runFunctions, valueFunctions, webFunctions, spanFunctions)
+
+// runFunctions need no grant.
+var runFunctions = []hostFunction{
+	{abi.FuncRun, i32s(2), i32s(1), func(r *run, m api.Module, s []uint64) { fill(m, s, r.document) }},
+	{abi.FuncInput, i32s(2), i32s(1), func(r *run, m api.Module, s []uint64) { fill(m, s, r.input) }},
+	{abi.FuncOutput, i32s(2), nil, setOutput},
+	{abi.FuncFail, i32s(5), nil, fail},
+	{abi.FuncLog, i32s(3), nil, logLine},
+	{abi.FuncProgress, []api.ValueType{i64, i64, i32, i32}, nil, progress},
+	{abi.FuncCancelled, nil, i32s(1), func(r *run, _ api.Module, s []uint64) { s[0] = flag(r.stopping()) }},
 	{abi.FuncDeadlineMS, nil, []api.ValueType{i64}, deadlineMS},
-	{abi.FuncSleepMS, []api.ValueType{i64}, []api.ValueType{i32}, sleepMS},
+	{abi.FuncSleepMS, []api.ValueType{i64}, i32s(1), sleepMS},
 }
 
 // fill answers a function (buf, cap) -> i32: the length of data, which is copied if it fits.
@@ -51,23 +59,37 @@ func flag(on bool) uint64 {
 	return 0
 }
 
-// text returns at most limit bytes of a guest's text, as valid UTF-8. A pointer outside memory ends the run.
-func text(m api.Module, function string, ptr, size uint64, limit int) []byte {
+// text returns at most limit bytes of a guest's text, as valid UTF-8 and without secrets. A pointer outside memory ends the
+// run.
+func (r *run) text(m api.Module, function string, ptr, size uint64, limit int) string {
 	view, ok := m.Memory().Read(api.DecodeU32(ptr), api.DecodeU32(size))
 	if !ok {
-		panic(&trapError{kind: "pointer outside memory in a call of " + abi.Module + "." + function})
+		panic(outsideMemory(function))
 	}
-	view = valid(append([]byte{}, cut(view, limit)...))
-	return cut(view, limit) // replacement characters may have made it longer again
+	return r.clean(view, limit)
 }
 
+func outsideMemory(function string) error {
+	return &trapError{kind: "pointer outside memory in a call of " + abi.Module + "." + function}
+}
+
+// clean makes text of a guest's bytes, as text does.
+func (r *run) clean(view []byte, limit int) string {
+	view = valid(r.mask.mask(cut(view, limit+r.mask.reach())))
+	return string(cut(view, limit))
+}
+
+// setOutput keeps the head and the tail of what is too long, as for stdout.
 func setOutput(r *run, m api.Module, s []uint64) {
-	r.output = text(m, abi.FuncOutput, s[0], s[1], r.grant.MaxOutput)
-	r.outputSet = true
-	r.outputCut = 0
-	if n := uint64(api.DecodeU32(s[1])); n > uint64(r.grant.MaxOutput) { //nolint:gosec // not negative
-		r.outputCut = n
+	view, ok := m.Memory().Read(api.DecodeU32(s[0]), api.DecodeU32(s[1]))
+	if !ok {
+		panic(outsideMemory(abi.FuncOutput))
 	}
+	out := &capture{max: r.grant.MaxOutput}
+	f := maskFilter{masker: r.mask}
+	r.pass(view, &f, out.add)
+	out.add(f.end(nil))
+	r.output = out
 }
 
 // failure is what a guest says that went wrong.
@@ -78,14 +100,20 @@ type failure struct {
 
 func fail(r *run, m api.Module, s []uint64) {
 	r.failure = &failure{
-		code:      string(text(m, abi.FuncFail, s[0], s[1], abi.MaxCode)),
-		message:   string(text(m, abi.FuncFail, s[2], s[3], abi.MaxMessage)),
+		code:      r.text(m, abi.FuncFail, s[0], s[1], abi.MaxCode),
+		message:   r.text(m, abi.FuncFail, s[2], s[3], abi.MaxMessage),
 		permanent: api.DecodeU32(s[4]) != 0,
 	}
 }
 
 func logLine(r *run, m api.Module, s []uint64) {
-	r.call.Sink.Log(int(api.DecodeI32(s[0])), string(text(m, abi.FuncLog, s[1], s[2], abi.MaxLine)))
+	r.call.Sink.Log(int(api.DecodeI32(s[0])), r.text(m, abi.FuncLog, s[1], s[2], abi.MaxLine))
+}
+
+// progress tells how far the run is. Numbers below zero are none.
+func progress(r *run, m api.Module, s []uint64) {
+	done, total := max(int64(s[0]), 0), max(int64(s[1]), 0) //nolint:gosec // signed parameters
+	r.call.Sink.Progress(done, total, r.text(m, abi.FuncProgress, s[2], s[3], abi.MaxProgress))
 }
 
 func deadlineMS(r *run, _ api.Module, s []uint64) {

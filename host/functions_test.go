@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -35,16 +36,14 @@ func words(b []byte) (out []int32) {
 	return out
 }
 
-// results calls a guest's code that leaves i32 results one after the other at 0, and returns them. Bytes above 127 would
-// not survive in an output, so each result is split into nibbles.
-func results(t *testing.T, n int, code func(g *guest) []byte) []int32 {
-	t.Helper()
-	g := newGuest()
-	body := code(g)
+// nibbles puts n numbers that lie from a place on into the output and succeeds. Bytes above 127 would not survive in an
+// output, so each number is split into nibbles.
+func (g *guest) nibbles(at int32, n int) []byte {
 	const text = 2048
+	var body []byte
 	for i := range n {
 		for k := range 8 {
-			nibble := wasmtest.Op(wasmtest.I32Load, 2, uint32(4*i))
+			nibble := wasmtest.Op(wasmtest.I32Load, 2, uint32(at)+uint32(4*i))
 			nibble = append(append([]byte{}, wasmtest.I32Const(0)...), nibble...)
 			nibble = append(append(nibble, wasmtest.I32Const(int32(4*k))...), 0x76) // i32.shr_u
 			nibble = append(append(nibble, wasmtest.I32Const(15)...), 0x71)         // i32.and
@@ -53,16 +52,25 @@ func results(t *testing.T, n int, code func(g *guest) []byte) []int32 {
 			body = append(append(body, nibble...), wasmtest.Op(wasmtest.I32Store8, 0, 0)...)
 		}
 	}
-	out, _ := runOnce(t, g.reactor(body, g.dump(text, int32(8*n))))
-	wantSuccess(t, out)
-	if len(out.Output) != 8*n {
-		t.Fatalf("output is %q", out.Output)
-	}
-	bin := make([]byte, 4*n)
-	for i, c := range out.Output {
+	return append(body, g.dump(text, int32(8*n))...)
+}
+
+// fromNibbles reads what nibbles wrote.
+func fromNibbles(text []byte) []int32 {
+	bin := make([]byte, len(text)/2)
+	for i, c := range text {
 		bin[i/2] |= (c - 'A') << (4 * (i % 2))
 	}
 	return words(bin)
+}
+
+// results calls a guest's code that leaves n results of type i32 one after the other at 0, and returns them.
+func results(t *testing.T, n int, code func(g *guest) []byte) []int32 {
+	t.Helper()
+	g := newGuest()
+	out, _ := runOnce(t, g.reactor(code(g), g.nibbles(0, n)))
+	wantSuccess(t, out)
+	return fromNibbles(out.Output)
 }
 
 func TestInputIsCopiedOnlyIfItFits(t *testing.T) {
@@ -141,18 +149,42 @@ func TestStdoutIsTheOutputOfAReactorToo(t *testing.T) {
 	g.Data(64, iovec(16, 12))
 	out, _ := runOnce(t, g.reactor(g.call("fd_write", 1, 64, 1, 128), drop, zero))
 	wantSuccess(t, out)
-	if string(out.Output) != "plain \uFFFD text" {
+	if string(out.Output) != "plain \xff text" {
 		t.Errorf("output is %q", out.Output)
 	}
 }
 
 func TestAnOutputOverItsLimitIsCutAndSaysSo(t *testing.T) {
-	g := newGuest()
-	out, s := runOnce(t, g.reactor(g.call("output", 0, 2*page), zero))
-	wantSuccess(t, out)
-	if len(out.Output) != abi.MaxOutput || s.text() != "output of 131072 bytes was cut to 65536" {
-		t.Errorf("output has %d bytes, log is %q", len(out.Output), s.text())
-	}
+	t.Run("set by output", func(t *testing.T) {
+		g := newGuest()
+		g.Data(0, []byte("head"))
+		g.Data(2*page-4, []byte("tail"))
+		out, s := runOnce(t, g.reactor(g.call("output", 0, 2*page), zero))
+		wantSuccess(t, out)
+		got := string(out.Output)
+		if len(got) > abi.MaxOutput || !strings.HasPrefix(got, "head") || !strings.HasSuffix(got, "tail") || !strings.Contains(got, "\n… 65536 bytes cut …\n") {
+			t.Errorf("output has %d bytes, %q at the cut", len(got), strings.ReplaceAll(got, "\x00", ""))
+		}
+		want := fmt.Sprintf("output of 131072 bytes was cut to %d, its head and its tail; max_output is 64 KiB", len(got))
+		if s.text() != want || s.levels[0] != abi.Warn {
+			t.Errorf("log is %q at %v, want %q", s.text(), s.levels, want)
+		}
+	})
+	t.Run("written to stdout", func(t *testing.T) {
+		g := newGuest()
+		g.Data(16, iovec(0, 2*page))
+		out, s := runOnce(t, g.reactor(g.call("fd_write", 1, 16, 1, 128), drop, zero))
+		if want := fmt.Sprintf("output of 131072 bytes was cut to %d, its head and its tail; max_output is 64 KiB", len(out.Output)); s.text() != want {
+			t.Errorf("log is %q, want %q", s.text(), want)
+		}
+	})
+	t.Run("just at the limit it is whole", func(t *testing.T) {
+		g := newGuest()
+		out, s := runOnce(t, g.reactor(g.call("output", 0, abi.MaxOutput), zero))
+		if len(out.Output) != abi.MaxOutput || s.text() != "" {
+			t.Errorf("output has %d bytes, log is %q", len(out.Output), s.text())
+		}
+	})
 }
 
 func TestFailSaysWhatTheFailureWas(t *testing.T) {

@@ -148,7 +148,7 @@ func (h *Host) Plugins(context.Context) ([]jobhost.Plugin, error) {
 // the call's deadline, whatever the guest does. It never panics. A plugin that is absent or not compiled yet gives
 // jobhost.NotFoundPlugin at once.
 func (h *Host) Run(ctx context.Context, call jobhost.Call) (out jobhost.Outcome) {
-	m, grant, refused := h.begin(call)
+	m, grant, schema, refused := h.begin(call)
 	if m == nil {
 		return refused
 	}
@@ -164,6 +164,10 @@ func (h *Host) Run(ctx context.Context, call jobhost.Call) (out jobhost.Outcome)
 	}
 	ctx, cancel := h.bound(ctx, call.Deadline)
 	defer cancel()
+	if out, refused := refuseData(ctx, schema, call); refused {
+		out.Digest = m.digest
+		return out
+	}
 	r, err := newRun(ctx, h, m, call, grant)
 	if err != nil {
 		return jobhost.Outcome{Code: jobhost.Unexpected, Message: err.Error(), Digest: m.digest}
@@ -173,24 +177,24 @@ func (h *Host) Run(ctx context.Context, call jobhost.Call) (out jobhost.Outcome)
 }
 
 // begin looks the plugin up and counts the run, both under one lock, so that neither a reload nor Close comes between.
-func (h *Host) begin(call jobhost.Call) (*module, Grant, jobhost.Outcome) {
+func (h *Host) begin(call jobhost.Call) (*module, Grant, jobhost.DataSchema, jobhost.Outcome) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	p := h.plugins[call.Plugin]
 	switch {
 	case h.closed:
-		return nil, Grant{}, jobhost.Outcome{Code: jobhost.Canceled, Message: errClosed.Msg}
+		return nil, Grant{}, nil, jobhost.Outcome{Code: jobhost.Canceled, Message: errClosed.Msg}
 	case p == nil:
-		return nil, Grant{}, jobhost.Outcome{Code: jobhost.NotFoundPlugin, Message: fmt.Sprintf("plugin %q is not loaded", call.Plugin)}
+		return nil, Grant{}, nil, jobhost.Outcome{Code: jobhost.NotFoundPlugin, Message: fmt.Sprintf("plugin %q is not loaded", call.Plugin)}
 	case p.active == nil:
-		return nil, Grant{}, jobhost.Outcome{
+		return nil, Grant{}, nil, jobhost.Outcome{
 			Code:    jobhost.NotFoundPlugin,
 			Message: fmt.Sprintf("plugin %q is not ready: %s", call.Plugin, orDefault(p.problem, "it is being compiled")),
 		}
 	}
 	h.work.Add(1)
 	h.modules.hold(p.active)
-	return p.active, h.cfg.limits(h.grants[grantKey{call.Run.Job, call.Plugin}]), jobhost.Outcome{}
+	return p.active, h.cfg.limits(h.grants[grantKey{call.Run.Job, call.Plugin}]), p.manifest.Data, jobhost.Outcome{}
 }
 
 // bound returns a context that also ends at the deadline and with the host. A deadline that ctx has already counts more

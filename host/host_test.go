@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log"
 	"os"
 	"os/exec"
@@ -38,6 +39,8 @@ type sink struct {
 	mu     sync.Mutex
 	levels []int
 	lines  []string
+
+	progress []string // as "done/total text"
 }
 
 func (s *sink) Log(level int, msg string) {
@@ -46,7 +49,11 @@ func (s *sink) Log(level int, msg string) {
 	s.levels, s.lines = append(s.levels, level), append(s.lines, msg)
 }
 
-func (s *sink) Progress(int64, int64, string) {}
+func (s *sink) Progress(done, total int64, msg string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.progress = append(s.progress, fmt.Sprintf("%d/%d %s", done, total, msg))
+}
 
 func (s *sink) text() string {
 	s.mu.Lock()
@@ -137,6 +144,20 @@ var imports = []struct{ module, name, sig string }{
 	{"jobhost_v1", "cancelled", "-> i32"},
 	{"jobhost_v1", "deadline_ms", "-> i64"},
 	{"jobhost_v1", "sleep_ms", "i64 -> i32"},
+	{"jobhost_v1", "progress", "i64 i64 i32 i32 ->"},
+	{"jobhost_v1", "kv_get", "i32 i32 i32 i32 -> i32"},
+	{"jobhost_v1", "kv_set", "i32 i32 i32 i32 -> i32"},
+	{"jobhost_v1", "kv_delete", "i32 i32 -> i32"},
+	{"jobhost_v1", "kv_list", "i32 i32 i32 i32 -> i32"},
+	{"jobhost_v1", "http_send", "i32 i32 i32 i32 -> i32"},
+	{"jobhost_v1", "http_status", "i32 -> i32"},
+	{"jobhost_v1", "http_headers", "i32 i32 i32 -> i32"},
+	{"jobhost_v1", "http_read", "i32 i32 i32 -> i32"},
+	{"jobhost_v1", "http_close", "i32 ->"},
+	{"jobhost_v1", "span_start", "i32 i32 -> i32"},
+	{"jobhost_v1", "span_end", "i32 i32 ->"},
+	{"jobhost_v1", "span_attr", "i32 i32 i32 i32 i32 ->"},
+	{"jobhost_v1", "event", "i32 i32 ->"},
 	{"wasi_snapshot_preview1", "fd_write", "i32 i32 i32 i32 -> i32"},
 	{"wasi_snapshot_preview1", "fd_renumber", "i32 i32 -> i32"},
 	{"wasi_snapshot_preview1", "path_open", "i32 i32 i32 i32 i32 i64 i64 i32 i32 -> i32"},

@@ -90,6 +90,11 @@ var abilities = []struct{ prefix, use string }{
 	{abi.Module + "." + abi.FuncLog, "log"},
 	{abi.Module + "." + abi.FuncOutput, "output"},
 	{abi.Module + "." + abi.FuncInput, "input data"},
+	{abi.Module + "." + abi.FuncProgress, "progress"},
+	{abi.Module + ".kv_", "durable values of its job"},
+	{abi.Module + ".http_", "HTTP requests to granted hosts"},
+	{abi.Module + ".span_", "spans of the run's trace"},
+	{abi.Module + "." + abi.FuncEvent, "spans of the run's trace"},
 	{abi.Module + "." + abi.FuncRun, "facts of the run"},
 }
 

@@ -18,19 +18,20 @@ import (
 // outcome says what came of a guest that ended with err at an instant (SPEC 15.3). The order is: ended from outside,
 // stopped by the host, what the guest itself said, how it ended.
 func (r *run) outcome(err error, now time.Time) jobhost.Outcome {
-	r.stderr.flush() // a last line without a newline
+	r.flush()
 	out := r.verdict(err, now)
 	out.Digest = r.module.digest
 	out.Fuel = r.meter.read()
 	out.PeakMemory = r.memory.peak
-	out.Message = string(cut(valid([]byte(out.Message)), abi.MaxMessage))
-	out.Output = r.stdout.text()
-	if r.outputSet {
-		out.Output = r.output
+	out.Message = r.clean([]byte(out.Message), abi.MaxMessage)
+	output := orDefault(r.output, &r.stdout)
+	text, whole := output.text()
+	if !whole {
+		r.call.Sink.Log(abi.Warn, fmt.Sprintf("output of %d bytes was cut to %d, its head and its tail; max_output is %s",
+			output.total, len(text), size(uint64(r.grant.MaxOutput)))) //nolint:gosec // not negative
 	}
-	if r.outputCut > 0 {
-		r.call.Sink.Log(abi.Warn, fmt.Sprintf("output of %d bytes was cut to %d", r.outputCut, len(r.output)))
-	}
+	out.Output = text
+	r.spans.end(out.Code == "")
 	return out
 }
 
@@ -67,6 +68,7 @@ func (r *run) judge(err error) jobhost.Outcome {
 		exit     *sys.ExitError
 		trap     *trapError
 		returned *returnedError
+		secret   *secretError
 	)
 	limit := errors.As(err, &trap) && trap.limit
 	switch {
@@ -83,6 +85,8 @@ func (r *run) judge(err error) jobhost.Outcome {
 		}
 		out.Permanent = exit.ExitCode() == abi.ExitPermanent
 		return out
+	case errors.As(err, &secret):
+		return jobhost.Outcome{Code: jobhost.Unexpected, Message: secret.Error()}
 	case errors.As(err, &returned):
 		return r.unexpected(r.withStderr(returned.Error()))
 	default:

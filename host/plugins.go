@@ -7,8 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
-	"strings"
+	"slices"
 
 	"github.com/jobhost/jobhost"
 )
@@ -19,8 +18,13 @@ type plugin struct {
 	file    string
 	private bool        // only its owner may be able to write the file
 	seen    fs.FileInfo // of the file as it was read last; nil: it could not be read
+	side    fs.FileInfo // the same of the manifest beside it; nil: there was none
 	active  *module     // what runs; nil: nothing yet
 	problem string      // why the file as it is now does not run
+
+	manifest jobhost.Manifest     // of what runs
+	text     jobhost.ManifestText // the same, as it was found
+	clash    jobhost.Name         // the key that it would have, if another had not; empty: its own
 
 	// settled is closed once the file as it is now runs or is known to be broken. A change of the file replaces it.
 	settled chan struct{}
@@ -34,10 +38,9 @@ func (p *plugin) describe() jobhost.Plugin {
 	return d
 }
 
-// changed reports whether the file is another one than that which was read last.
-func (p *plugin) changed(info fs.FileInfo) bool {
-	return p.seen == nil || !os.SameFile(p.seen, info) || p.seen.Size() != info.Size() ||
-		!p.seen.ModTime().Equal(info.ModTime()) || p.seen.Mode() != info.Mode()
+// changed reports whether the file, or that of its manifest, is another one than that which was read last.
+func (p *plugin) changed(info, side fs.FileInfo) bool {
+	return p.seen == nil || !sameFile(p.seen, info) || !sameFile(p.side, side)
 }
 
 const extension = ".wasm"
@@ -52,23 +55,17 @@ func (h *Host) Rescan(ctx context.Context) error {
 	}
 	h.scan.Lock()
 	defer h.scan.Unlock()
-	entries, err := os.ReadDir(h.cfg.Dir)
+	files, err := modulesIn(h.cfg.Dir)
 	if err != nil {
 		return &jobhost.Error{
 			Code: jobhost.InvalidDefinition, Op: "host.rescan", Msg: "plugin folder: " + err.Error(), Hint: "create it, or name another one",
 			Err: err,
 		}
 	}
-	found := map[jobhost.Name]bool{}
-	for _, e := range entries {
-		key, isWasm := strings.CutSuffix(e.Name(), extension)
-		if !isWasm || strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		found[key] = true
-		h.look(ctx, key, filepath.Join(h.cfg.Dir, e.Name()))
+	gone := h.dropAllBut(ctx, files)
+	for _, file := range files {
+		h.look(ctx, file)
 	}
-	gone := h.dropAllBut(ctx, found)
 	for _, p := range gone {
 		h.log.InfoContext(ctx, "plugin gone", slog.String("plugin", p.key), slog.String("file", p.file))
 	}
@@ -78,17 +75,18 @@ func (h *Host) Rescan(ctx context.Context) error {
 	return nil
 }
 
-// look loads a file of the plugin folder if it has changed.
-func (h *Host) look(ctx context.Context, key, file string) {
+// look loads a file of the plugin folder if it, or its manifest, has changed.
+func (h *Host) look(ctx context.Context, file string) {
 	info, err := os.Stat(file)
-	h.mu.Lock()
-	p := h.plugins[key]
+	side := statSide(file)
+	p := h.pluginOf(file)
 	if p == nil {
-		p = &plugin{key: key, file: file, private: true}
-		h.plugins[key] = p
+		return
 	}
-	if !p.private || p.settled != nil && err == nil && !p.changed(info) {
-		h.mu.Unlock() // another file, which was loaded by itself, or one that is as it was
+	h.mu.Lock()
+	freed := p.clash != "" && h.plugins[p.clash] == nil
+	if p.settled != nil && err == nil && !p.changed(info, side) && !freed {
+		h.mu.Unlock() // it is as it was
 		return
 	}
 	settled := p.renew(info)
@@ -115,8 +113,8 @@ func (p *plugin) renew(info fs.FileInfo) chan struct{} {
 
 // load reads and compiles a plugin's file, and makes it the version that runs if it is good and still the newest.
 func (h *Host) load(ctx context.Context, p *plugin, settled chan struct{}) {
-	m, info, err := h.compileFile(p)
-	counts, old := h.settle(ctx, p, settled, m, info, err)
+	v, err := h.compileFile(p)
+	counts, old, err := h.settle(ctx, p, settled, v, err)
 	switch {
 	case !counts:
 		return
@@ -125,7 +123,7 @@ func (h *Host) load(ctx context.Context, p *plugin, settled chan struct{}) {
 			slog.String("problem", err.Error()), slog.Bool("old_version_runs", old))
 	default:
 		h.log.InfoContext(ctx, "plugin ready", slog.String("plugin", p.key), slog.String("file", p.file),
-			slog.String("digest", m.digest), slog.String("kind", m.kind))
+			slog.String("digest", v.module.digest), slog.String("kind", v.module.kind))
 	}
 	h.changed()
 }
@@ -138,52 +136,53 @@ func (h *Host) changed() {
 }
 
 // settle records what came of a plugin's file. It reports whether that counts, since the file may have changed again,
-// and whether there was a version before.
-func (h *Host) settle(ctx context.Context, p *plugin, settled chan struct{}, m *module, info fs.FileInfo, err error) (counts, old bool) {
+// whether there was a version before, and what is wrong with the new one.
+func (h *Host) settle(ctx context.Context, p *plugin, settled chan struct{}, v version, problem error) (counts, old bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	defer close(settled)
 	if p.settled != settled || h.plugins[p.key] != p {
-		if m != nil {
-			h.modules.put(ctx, m)
+		if v.module != nil {
+			h.modules.put(ctx, v.module)
 		}
-		return false, false
+		return false, false, problem
 	}
-	p.seen = info
+	p.seen, p.side = v.info, v.side
 	p.problem = ""
 	before := p.active
-	if err != nil {
-		p.problem = err.Error()
-		return true, before != nil
+	if problem == nil {
+		if problem = h.rekey(p, v.manifest.Key); problem != nil {
+			h.modules.put(ctx, v.module)
+		}
 	}
-	p.active = m
+	if problem != nil {
+		p.problem = problem.Error()
+		return true, before != nil, problem
+	}
+	p.active, p.manifest, p.text = v.module, v.manifest, v.text
 	if before != nil {
 		h.modules.put(ctx, before)
 	}
-	return true, before != nil
+	return true, before != nil, nil
 }
 
-func (h *Host) compileFile(p *plugin) (*module, fs.FileInfo, error) {
-	if _, err := jobhost.ParseName(p.key); err != nil {
-		return nil, p.seen, fmt.Errorf("%s: %w; rename the file", p.file, err)
+func (h *Host) compileFile(p *plugin) (version, error) {
+	v, bin, digest, err := h.read(p)
+	if err == nil {
+		v.module, err = h.modules.get(h.ctx, digest, func(m *module) error { return h.compile(h.ctx, m, bin) })
 	}
-	bin, digest, info, err := readModule(p.file, p.private)
 	if err != nil {
-		return nil, info, fmt.Errorf("%s: %w", p.file, err)
+		return v, fmt.Errorf("%s: %w", p.file, err)
 	}
-	m, err := h.modules.get(h.ctx, digest, func(m *module) error { return h.compile(h.ctx, m, bin) })
-	if err != nil {
-		return nil, info, fmt.Errorf("%s: %w", p.file, err)
-	}
-	return m, info, nil
+	return v, nil
 }
 
 // dropAllBut forgets the plugins whose files are gone, and returns them.
-func (h *Host) dropAllBut(ctx context.Context, found map[jobhost.Name]bool) (gone []*plugin) {
+func (h *Host) dropAllBut(ctx context.Context, files []string) (gone []*plugin) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for key, p := range h.plugins {
-		if found[key] || !p.private {
+		if slices.Contains(files, p.file) || !p.private {
 			continue
 		}
 		delete(h.plugins, key)

@@ -33,18 +33,25 @@ type run struct {
 
 	document []byte
 	input    []byte
+	begun    time.Time
 	slot     slot
 	memory   memory
 	meter    meter
 	jails    []*jail
 	files    int // that the guest has open
 
-	stdout    capture
-	stderr    lines
-	output    []byte
-	outputSet bool
-	outputCut uint64 // the length of an output that was cut
-	failure   *failure
+	secrets    [][2]string // names and values
+	mask       *masker     // hides them; nil: there are none
+	stdoutMask maskFilter
+	stderrMask maskFilter
+
+	stdout  capture
+	stderr  lines
+	output  *capture // what the guest set; nil: nothing
+	failure *failure
+	remarks remarks
+	spans   spans
+	web     *web // nil: no request was made
 }
 
 type runKey struct{}
@@ -114,6 +121,16 @@ func (r *run) wait(d time.Duration, stop <-chan struct{}) bool {
 	return whole
 }
 
+// away does something that waits, without a compute slot. What it does must end with the run's context. It ends the guest when
+// the run has ended meanwhile.
+func (r *run) away(wait func()) {
+	r.slot.give()
+	wait()
+	if !r.slot.take(r.ctx) {
+		panic(errEnded)
+	}
+}
+
 // Read implements io.Reader for the guest's random numbers.
 func (r *run) Read(p []byte) (int, error) {
 	r.pause()
@@ -128,10 +145,15 @@ func (r *run) guest() (err error) {
 			err = recovered(p)
 		}
 	}()
+	if err := r.readSecrets(); err != nil {
+		return err
+	}
 	if !r.slot.take(r.ctx) {
 		return errEnded
 	}
 	defer r.slot.give()
+	r.begun = time.Now()
+	r.spans = newSpans(r.call)
 	config, err := r.config()
 	if err != nil {
 		return err
@@ -197,6 +219,9 @@ func tooSoon(err error) error {
 
 // close gives back what the guest has taken, also when the instance never came to be.
 func (r *run) close() {
+	if r.web != nil {
+		r.web.close()
+	}
 	for _, j := range r.jails {
 		j.close()
 	}
@@ -209,10 +234,10 @@ func (r *run) config() (wazero.ModuleConfig, error) {
 		WithArgs(append([]string{r.call.Run.Job}, r.grant.Args...)...).
 		WithStdin(&stdin{r, bytes.NewReader(r.input)}).
 		WithStdout(&stdout{r}).
-		WithStderr(&r.stderr).
+		WithStderr(&stderr{r}).
 		WithRandSource(r).
-		WithWalltime(func() (int64, int32) { now := time.Now(); return now.Unix(), int32(now.Nanosecond()) }, 1). //nolint:gosec // below 1e9
-		WithNanotime(func() int64 { return r.host.now().monotonic }, 1).
+		WithWalltime(func() (int64, int32) { now := r.wall(); return now.Unix(), int32(now.Nanosecond()) }, 1). //nolint:gosec // below 1e9
+		WithNanotime(func() int64 { return r.now().monotonic }, 1).
 		WithNanosleep(func(ns int64) { r.wait(time.Duration(ns), nil) }).
 		WithOsyield(func() { r.pause(); runtime.Gosched() })
 	for _, e := range r.environment() {
@@ -220,6 +245,9 @@ func (r *run) config() (wazero.ModuleConfig, error) {
 	}
 	for _, k := range slices.Sorted(maps.Keys(r.grant.Env)) {
 		c = c.WithEnv(k, r.grant.Env[k])
+	}
+	for _, e := range r.secrets {
+		c = c.WithEnv(e[0], e[1])
 	}
 	if len(r.grant.Dirs) == 0 {
 		return c, nil
@@ -245,24 +273,6 @@ func (r *run) environment() [][2]string {
 		{abi.EnvNode, run.Node},
 		{abi.EnvTraceparent, r.call.Traceparent},
 	}
-}
-
-// stdin serves the merged data from memory, so that a read never waits.
-type stdin struct {
-	r    *run
-	data *bytes.Reader
-}
-
-func (s *stdin) Read(p []byte) (int, error) {
-	s.r.check()
-	return s.data.Read(p)
-}
-
-type stdout struct{ r *run }
-
-func (s *stdout) Write(p []byte) (int, error) {
-	s.r.check()
-	return s.r.stdout.Write(p)
 }
 
 // recovered turns a panic of the runtime or of ours into an error.

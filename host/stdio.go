@@ -19,16 +19,23 @@ type capture struct {
 	total int64
 }
 
-// Write implements io.Writer. It takes everything and keeps at most the limit.
-func (c *capture) Write(p []byte) (int, error) {
-	n := len(p)
-	c.total += int64(n)
-	if room := c.max/2 - len(c.head); room > 0 {
+// sizes are how much is kept of the head and of the tail. With little room there is none for a mark, so the head is all.
+func (c *capture) sizes() (head, tail int) {
+	if c.max < 128 {
+		return c.max, 0
+	}
+	return c.max / 2, c.max - c.max/2
+}
+
+// add takes everything and keeps at most the limit.
+func (c *capture) add(p []byte) {
+	c.total += int64(len(p))
+	first, keep := c.sizes()
+	if room := first - len(c.head); room > 0 {
 		k := min(room, len(p))
 		c.head = append(c.head, p[:k]...)
 		p = p[k:]
 	}
-	keep := c.max - c.max/2
 	if len(p) > keep {
 		p = p[len(p)-keep:]
 	}
@@ -36,58 +43,53 @@ func (c *capture) Write(p []byte) (int, error) {
 	if len(c.tail) > 2*keep {
 		c.tail = c.tail[:copy(c.tail, c.tail[len(c.tail)-keep:])]
 	}
-	return n, nil
 }
 
-// text returns what was kept, as valid UTF-8 of at most the limit; nil if nothing was written.
-func (c *capture) text() []byte {
+// text returns what was kept, and whether that is all; nil if nothing was written. All of it is as the guest wrote it, whether
+// that is text or not. Around the mark of a cut it is valid UTF-8, of at most the limit together.
+func (c *capture) text() (text []byte, whole bool) {
 	if c.total == 0 {
-		return nil
+		return nil, true
 	}
-	keep := c.max - c.max/2
+	_, keep := c.sizes()
 	tail := c.tail[max(0, len(c.tail)-keep):]
 	if int64(len(c.head)+len(tail)) == c.total {
-		whole := valid(slices.Concat(c.head, tail))
-		if len(whole) <= c.max {
-			return whole
-		}
-		return cut(whole, c.max) // replacement characters took more room than what they replace
+		return slices.Concat(c.head, tail), true
+	}
+	if keep == 0 {
+		return cut(valid(cut(c.head, c.max)), c.max), false
 	}
 	mark := fmt.Sprintf("\n… %d bytes cut …\n", c.total-int64(len(c.head)+len(tail)))
 	room := max(0, c.max-len(mark))
 	head := valid(cut(c.head, min(len(c.head), room/2)))
 	head = cut(head, room/2)
 	tail = cutHead(valid(cutHead(tail, room-len(head))), room-len(head))
-	return cut(slices.Concat(head, []byte(mark), tail), c.max)
+	return cut(slices.Concat(head, []byte(mark), tail), c.max), false
 }
 
 // lines splits what a guest writes to stderr into the lines of the run's log.
 type lines struct {
 	sink    jobhost.RunSink
-	pause   func() // called before each line, and at least once a chunk; may not return
+	pause   func() // called before each line; may not return
 	line    []byte
 	dropped int    // bytes of the current line that were not kept
 	last    string // the last line that is not blank
 	crash   string // the last line with which a language's runtime announces a crash
 }
 
-// Write implements io.Writer.
-func (l *lines) Write(p []byte) (int, error) {
-	n := len(p)
+// take splits one piece of at most abi.MaxChunk bytes.
+func (l *lines) take(p []byte) {
 	for len(p) > 0 {
 		l.pause()
-		piece := p[:min(len(p), abi.MaxChunk)]
-		i := bytes.IndexByte(piece, '\n')
+		i := bytes.IndexByte(p, '\n')
 		if i < 0 {
-			l.add(piece)
-			p = p[len(piece):]
-			continue
+			l.add(p)
+			return
 		}
 		l.add(p[:i])
 		l.flush()
 		p = p[i+1:]
 	}
-	return n, nil
 }
 
 func (l *lines) add(p []byte) {
@@ -113,6 +115,57 @@ func (l *lines) flush() {
 		l.crash = s
 	}
 	l.sink.Log(abi.Info, s)
+}
+
+// pass hands a guest's bytes on without secrets, in pieces between which the run can end.
+func (r *run) pass(p []byte, f *maskFilter, to func([]byte)) {
+	var clean []byte
+	for piece := range slices.Chunk(p, abi.MaxChunk) {
+		r.pause()
+		if f.masker != nil {
+			clean = f.feed(clean[:0], piece)
+			piece = clean
+		}
+		to(piece)
+	}
+}
+
+// stdin serves the merged data from memory, so that a read never waits.
+type stdin struct {
+	r    *run
+	data *bytes.Reader
+}
+
+// Read implements io.Reader.
+func (s *stdin) Read(p []byte) (int, error) {
+	s.r.check()
+	return s.data.Read(p)
+}
+
+type stdout struct{ r *run }
+
+// Write implements io.Writer.
+func (s *stdout) Write(p []byte) (int, error) {
+	s.r.pass(p, &s.r.stdoutMask, s.r.stdout.add)
+	return len(p), nil
+}
+
+type stderr struct{ r *run }
+
+// Write implements io.Writer.
+func (s *stderr) Write(p []byte) (int, error) {
+	s.r.pass(p, &s.r.stderrMask, s.r.stderr.take)
+	return len(p), nil
+}
+
+// flush hands on what the streams hold back: the guest has ended.
+func (r *run) flush() {
+	if r.mask != nil {
+		r.stdout.add(r.stdoutMask.end(nil))
+		r.stderr.pause = func() {} // the run may have ended
+		r.stderr.take(r.stderrMask.end(nil))
+	}
+	r.stderr.flush() // a last line without a newline
 }
 
 // isCrash reports whether a line is the one that says what went wrong, before a stack trace or a hint follows.

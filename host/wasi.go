@@ -117,7 +117,7 @@ func pollOneoff(r *run, m api.Module, s []uint64) {
 		s[0] = wasiFault
 		return
 	}
-	now := r.host.now()
+	now := r.now()
 	wait := time.Duration(math.MaxInt64)
 	subs := make([]subscription, n)
 	for i := range subs {
@@ -182,8 +182,16 @@ func appendEvent(b []byte, sub subscription) []byte {
 // clocks is what a guest sees: Unix nanoseconds, and nanoseconds since some instant before the host started.
 type clocks struct{ wall, monotonic int64 }
 
-func (h *Host) now() clocks {
-	return clocks{time.Now().UnixNano(), int64(time.Since(h.started) + time.Second)}
+func (r *run) now() clocks {
+	return clocks{r.wall().UnixNano(), int64(time.Since(r.host.started) + time.Second)}
+}
+
+// wall is the guest's time of day: the host's, or the planned time of the run and what has passed since the guest began.
+func (r *run) wall() time.Time {
+	if planned := r.call.Run.ScheduledAt; r.grant.Clock == ClockPlanned && !planned.IsZero() {
+		return planned.Add(time.Since(r.begun))
+	}
+	return time.Now()
 }
 
 // abortExit is the exit code with which a program in AssemblyScript aborts.
@@ -192,9 +200,7 @@ const abortExit = 255
 // abort is env.abort of AssemblyScript: (message, file, line, column), texts of UTF-16 with their length before them.
 func abort(r *run, m api.Module, s []uint64) {
 	line := fmt.Sprintf("%s at %s:%d:%d", utf16Text(m, s[0]), utf16Text(m, s[1]), api.DecodeU32(s[2]), api.DecodeU32(s[3]))
-	if _, err := r.stderr.Write([]byte("\n" + line + "\n")); err != nil {
-		panic(err)
-	}
+	r.pass([]byte("\n"+line+"\n"), &r.stderrMask, r.stderr.take)
 	panic(sys.NewExitError(abortExit))
 }
 

@@ -150,8 +150,8 @@ func TestAFloodOfOutputIsCutInTheMiddle(t *testing.T) {
 	if len(got) > 10_000 || len(got) < 9_900 || !strings.Contains(got, "bytes cut …") {
 		t.Errorf("output has %d bytes: %.60q", len(got), got)
 	}
-	if len(s.lines) != 50_000 {
-		t.Errorf("log has %d lines", len(s.lines))
+	if last := s.lines[len(s.lines)-1]; len(s.lines) != 50_001 || !strings.HasPrefix(last, "output of 51200000 bytes was cut to ") {
+		t.Errorf("log has %d lines and ends with %.100q", len(s.lines), last)
 	}
 }
 

@@ -57,6 +57,23 @@ func TestTwiceReturnsTheClosuresOwnError(t *testing.T) {
 	}
 }
 
+func TestAStoreCrashesWhenItIsTold(t *testing.T) {
+	mem := memstore.New(memstore.Config{})
+	s := jobtest.CrashAt(mem, 100, jobtest.Before)
+	if err := put(s, "a"); err != nil {
+		t.Fatal(err)
+	}
+	s.Crash()
+	s.Crash() // it cannot crash twice
+	<-s.Crashed()
+	if err := put(s, "b"); jobhost.CodeOf(err) != jobhost.StoreUnreachable || s.Commits() != 1 {
+		t.Errorf("after the crash: %v and %d commits, want %s and 1", err, s.Commits(), jobhost.StoreUnreachable)
+	}
+	if got := names(t, mem); !slices.Equal(got, []jobhost.Name{"a"}) {
+		t.Errorf("the store below has %v, want [a]", got)
+	}
+}
+
 func TestCrashAtFailsAtACommitAndFromThenOn(t *testing.T) {
 	for _, c := range []struct {
 		name string

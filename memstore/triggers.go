@@ -169,6 +169,7 @@ func cloneTrigger(x *jobhost.Trigger) jobhost.Trigger {
 	c := *x
 	c.Data = cloneData(x.Data)
 	c.Due, c.Ready, c.LastFired, c.Refused.At = instant(x.Due), instant(x.Ready), instant(x.LastFired), instant(x.Refused.At)
+	c.Refused.Slot = instant(x.Refused.Slot)
 	if x.OneShot != nil {
 		o := *x.OneShot
 		o.Data = cloneData(o.Data)

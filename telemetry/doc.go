@@ -7,6 +7,9 @@
 // The trace id is the run's id and the root span's id is the id's last 16 digits, so that a run id pasted into a
 // backend finds the run, and a retry can link to the first run of its chain without having seen its span.
 //
+// The call that the middleware hands on has the root span as its [github.com/jobhost/jobhost.Span], for spans below it: those
+// of the plugin, and those of its requests, which are of kind client.
+//
 // What bites:
 //
 //   - Without an exporter or an endpoint in the environment there is no span at all, and plugins get no traceparent. An

@@ -12,8 +12,8 @@ import (
 	"github.com/jobhost/jobhost"
 )
 
-// Middleware opens the root span of a run's own trace, gives the plugin its traceparent and puts the span into the
-// context. It is the chain's tracing link: outside of it only panics are translated (SPEC 1). When nothing is exported
+// Middleware opens the root span of a run's own trace, gives the plugin its traceparent and puts the span into the call
+// and into the context. It is the chain's tracing link: outside of it only panics are translated (SPEC 1). When nothing is exported
 // it returns the next function as it is.
 func (t *Telemetry) Middleware() jobhost.Middleware {
 	return func(next jobhost.RunFunc) jobhost.RunFunc {
@@ -33,20 +33,22 @@ func (t *Telemetry) run(ctx context.Context, call jobhost.Call, next jobhost.Run
 	if started.IsZero() {
 		started = begun
 	}
-	_, span := t.tracer.Start(context.WithValue(ctx, rootKey{}, root), "job.run "+call.Run.Job,
+	_, own := t.tracer.Start(context.WithValue(ctx, rootKey{}, root), "job.run "+call.Run.Job,
 		trace.WithNewRoot(),
 		trace.WithTimestamp(started),
 		trace.WithLinks(links(&call.Run)...),
 		trace.WithAttributes(facts(&call, started)...))
-	call.Traceparent = call.Run.ID.Traceparent(span.SpanContext().IsSampled())
+	line := timeline{started, begun}
+	call.Traceparent = call.Run.ID.Traceparent(own.SpanContext().IsSampled())
+	call.Span = span{own, t.tracer, line}
 
 	out := jobhost.Outcome{Code: jobhost.Unexpected, Message: "panic"} // until next has returned
 	defer func() {
-		conclude(span, &out)
-		span.End(trace.WithTimestamp(started.Add(time.Since(begun))))
+		conclude(own, &out)
+		own.End(trace.WithTimestamp(line.now()))
 	}()
 	// Not the context that Start returned: that one would give the same ids to any other root span below it.
-	out = next(trace.ContextWithSpan(ctx, span), call)
+	out = next(trace.ContextWithSpan(ctx, own), call)
 	return out
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -49,9 +48,7 @@ start and end. A line an event, in JSON with -o json.`,
 
 func (c *cli) writeEvent(e jobhost.Event, form string) error {
 	if form == asJSON {
-		enc := json.NewEncoder(c.out)
-		enc.SetEscapeHTML(false)
-		return enc.Encode(e)
+		return c.encoder().Encode(e)
 	}
 	of := e.Job
 	if e.Trigger != "" {

@@ -16,7 +16,7 @@ const (
 	exitUsage       = 2   // wrong use or configuration
 	exitNotFound    = 3   // a job, trigger, run or plugin is not there
 	exitConflict    = 4   // something else is in the way
-	exitUnreachable = 5   // no host answers
+	exitUnreachable = 5   // no host answers, or it starts or stops
 	exitTimeout     = 124 // waited too long
 )
 
@@ -42,7 +42,7 @@ func usage(format string, args ...any) error { return exit{exitUsage, fmt.Errorf
 // report prints an error, one line for each problem with its hint, and returns the exit code.
 func (c *cli) report(err error) int {
 	for _, line := range lines(err) {
-		c.say("%s", line)
+		c.say("%s", visible(line))
 	}
 	return exitCode(err)
 }
@@ -100,7 +100,11 @@ func exitCode(err error) int {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return exitTimeout
 	}
-	family, _, _ := strings.Cut(strings.TrimPrefix(string(jobhost.CodeOf(err)), "SCHEDULING_"), "_")
+	code := jobhost.CodeOf(err)
+	if code == jobhost.NotServing {
+		return exitUnreachable
+	}
+	family, _, _ := strings.Cut(strings.TrimPrefix(string(code), "SCHEDULING_"), "_")
 	switch family {
 	case "VALIDATION":
 		return exitUsage
@@ -108,8 +112,6 @@ func exitCode(err error) int {
 		return exitNotFound
 	case "CONFLICT":
 		return exitConflict
-	case "UNAVAILABLE":
-		return exitUnreachable
 	}
 	return exitFailed
 }

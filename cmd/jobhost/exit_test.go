@@ -28,6 +28,8 @@ func TestErrorsHaveACodeAndALineEach(t *testing.T) {
 		"NOTFOUND":               {ours(jobhost.NotFoundRun), 3, "jobhost: it; is so; mend it (SCHEDULING_NOTFOUND_004)"},
 		"CONFLICT":               {ours(jobhost.JobRunning), 4, "jobhost: it; is so; mend it (SCHEDULING_CONFLICT_001)"},
 		"UNAVAILABLE":            {ours(jobhost.NotServing), 5, "jobhost: it; is so; mend it (SCHEDULING_UNAVAILABLE_001)"},
+		"a store that is full":   {ours(jobhost.StoreFull), 1, "jobhost: it; is so; mend it (SCHEDULING_UNAVAILABLE_004)"},
+		"a store without access": {ours(jobhost.StoreUnreachable), 1, "jobhost: it; is so; mend it (SCHEDULING_UNAVAILABLE_003)"},
 		"UNEXPECTED":             {ours(jobhost.Unexpected), 1, "jobhost: it; is so; mend it (SCHEDULING_UNEXPECTED_001)"},
 		"waited too long":        {context.DeadlineExceeded, 124, "jobhost: waited too long; what was asked for may still happen"},
 		"interrupted":            {context.Canceled, 1, "jobhost: interrupted; what was asked for may still happen"},
@@ -42,16 +44,5 @@ func TestErrorsHaveACodeAndALineEach(t *testing.T) {
 		if got := strings.ReplaceAll(strings.TrimSuffix(said.String(), "\n"), "\n", "|"); code != c.code || got != c.want {
 			t.Errorf("%s: exit code %d, %q; want %d, %q", name, code, got, c.code, c.want)
 		}
-	}
-}
-
-func TestTablesTakeNoOrdersFromWhatTheyShow(t *testing.T) {
-	var out strings.Builder
-	c := &cli{out: &out}
-	if err := writeList(c, asTable, []string{"a\x1b[2Jb\nc\td", ""}, "NAME", func(s string) []string { return []string{s} }); err != nil {
-		t.Fatal(err)
-	}
-	if got := out.String(); got != "NAME\na [2Jb c d\n-\n" {
-		t.Errorf("got %q", got)
 	}
 }

@@ -51,5 +51,12 @@ func refused(r *jobhost.Refusals) string {
 	if r == nil || r.Last == "" {
 		return ""
 	}
-	return fmt.Sprintf("%d not fired, last at %s: %s", r.Skipped+r.Blocked+r.Deadline, clock(r.At), r.Last)
+	most, last := "", r.Slot
+	if r.AtLeast {
+		most = "at least "
+	}
+	if last.IsZero() {
+		last = r.At
+	}
+	return fmt.Sprintf("%s%d not fired, last that of %s: %s", most, r.Count(), clock(last), r.Last)
 }

@@ -13,10 +13,16 @@ import (
 
 // writeJSON writes v for programs, indented for those who look.
 func (c *cli) writeJSON(v any) error {
-	enc := json.NewEncoder(c.out)
-	enc.SetEscapeHTML(false)
+	enc := c.encoder()
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
+}
+
+// encoder writes JSON, a value a line.
+func (c *cli) encoder() *json.Encoder {
+	enc := json.NewEncoder(harmless{c.out})
+	enc.SetEscapeHTML(false)
+	return enc
 }
 
 // writeList writes items as a JSON array, also when there are none, or as a table with a head.
@@ -61,16 +67,6 @@ func (c *cli) pairs(cells ...string) error {
 		}
 	}
 	return t.w.Flush()
-}
-
-// oneLine keeps text of jobs and plugins from breaking a table or steering a terminal.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, strings.TrimSpace(s))
 }
 
 // clock writes an instant in the local zone with its offset.

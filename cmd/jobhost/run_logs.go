@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"log/slog"
 
@@ -45,9 +44,7 @@ func (c *cli) runLogs() *cobra.Command {
 
 func (c *cli) writeEntry(e jobhost.LogEntry, form string) error {
 	if form == asJSON {
-		enc := json.NewEncoder(c.out)
-		enc.SetEscapeHTML(false)
-		return enc.Encode(e)
+		return c.encoder().Encode(e)
 	}
 	_, err := fmt.Fprintf(c.out, "%s %-5s %s\n", e.Time.Local().Format("15:04:05.000"), slog.Level(e.Level), oneLine(e.Msg))
 	return err

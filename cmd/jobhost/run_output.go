@@ -9,6 +9,7 @@ import (
 func (c *cli) runOutput() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "output <run>", Short: "Write what a run returned, as it is", Args: takes(1, 1, "the id of a run"),
+		Long: "Write what a run returned, byte by byte. On a terminal what would steer it is written visibly.",
 		Example: `  jobhost run output 019b8f3c7d1e4a5b8c9d0e1f2a3b4c5d | jq .`,
 	}
 	f := c.client(cmd)
@@ -26,8 +27,7 @@ func (c *cli) runOutput() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		_, err = c.out.Write(out)
-		return err
+		return writeGuest(c.out, out)
 	}
 	return cmd
 }

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -46,6 +47,12 @@ func obey(verb, arg string) {
 		fmt.Fprintln(os.Stderr, arg)
 	case "print":
 		fmt.Print(arg)
+	case "raw": // bytes in hexadecimal
+		b, err := hex.DecodeString(arg)
+		if err != nil {
+			fail(65, err.Error())
+		}
+		os.Stdout.Write(b)
 	case "spin":
 		for n := uint32(1); n != 0; n = n*1664525 | 1 {
 		}

@@ -1,0 +1,227 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/jobhost/jobhost"
+)
+
+var _ jobhost.DataChecker = (*Host)(nil)
+
+// ReadManifest finds the manifest of a module's file, without reading what is in it: the file beside it, else its section. A
+// module that cannot be read has none.
+func ReadManifest(file string) jobhost.ManifestText { return readManifest(file, false) }
+
+// ReadManifests does so with every module of a plugin folder, in the order of their names, and refuses files that others may
+// write. A folder that cannot be read has no modules.
+func ReadManifests(dir string) (texts []jobhost.ManifestText) {
+	files, _ := modulesIn(dir) // the host says it
+	for _, file := range files {
+		texts = append(texts, readManifest(file, true))
+	}
+	return texts
+}
+
+// modulesIn lists the modules of a folder.
+func modulesIn(dir string) (files []string, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), extension) && !strings.HasPrefix(e.Name(), ".") {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
+	}
+	return files, err
+}
+
+func readManifest(file string, private bool) jobhost.ManifestText {
+	f, err := os.OpenFile(file, os.O_RDONLY|openNonblocking, 0)
+	if err != nil {
+		return manifestOf(file, nil, 0, private)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return manifestOf(file, nil, 0, private)
+	}
+	return manifestOf(file, f, info.Size(), private)
+}
+
+// manifestOf finds the manifest of a module that has size bytes.
+func manifestOf(file string, module io.ReaderAt, size int64, private bool) jobhost.ManifestText {
+	stem := strings.TrimSuffix(file, extension)
+	t := jobhost.ManifestText{Plugin: filepath.Base(stem), File: file, Name: stem + jobhost.ManifestExtension}
+	if t.Data, t.Err = readSide(t.Name, private); t.Data == nil && t.Err == nil {
+		t.Name, t.JSON = file+"#"+jobhost.ManifestSection, true
+		t.Data, t.Err = section(module, size)
+	}
+	if t.Err != nil {
+		t.Data = nil
+	}
+	return t
+}
+
+// statSide is what is known about the file beside a module; nil: there is none.
+func statSide(file string) fs.FileInfo {
+	info, err := os.Stat(strings.TrimSuffix(file, extension) + jobhost.ManifestExtension)
+	if err != nil {
+		return nil
+	}
+	return info
+}
+
+// understand reads a manifest by [Config.Manifest].
+func (h *Host) understand(text jobhost.ManifestText) (jobhost.Manifest, error) {
+	if h.cfg.Manifest == nil || text.Data == nil && text.Err == nil {
+		return jobhost.Manifest{Key: text.Plugin}, nil
+	}
+	m, err := h.cfg.Manifest(text)
+	if err != nil {
+		return m, fmt.Errorf("the manifest is refused: %w", err)
+	}
+	return m, nil
+}
+
+// Manifests returns the manifests of the versions that run, by the keys of their plugins.
+func (h *Host) Manifests() (texts []jobhost.ManifestText) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	for _, key := range sortedKeys(h.plugins) {
+		if p := h.plugins[key]; p.active != nil && p.text.Data != nil {
+			texts = append(texts, p.text)
+		}
+	}
+	return texts
+}
+
+// CheckData reports why a plugin would refuse data. See [jobhost.DataChecker].
+func (h *Host) CheckData(ctx context.Context, plugin jobhost.Name, data json.RawMessage, whole bool) error {
+	h.mu.RLock()
+	var schema jobhost.DataSchema
+	if p := h.plugins[plugin]; p != nil {
+		schema = p.manifest.Data
+	}
+	h.mu.RUnlock()
+	if schema == nil {
+		return nil
+	}
+	return schema.Check(ctx, data, whole)
+}
+
+// refuseData is the outcome of a run whose data the plugin does not take. It may have been changed since the job was defined.
+func refuseData(ctx context.Context, schema jobhost.DataSchema, call jobhost.Call) (jobhost.Outcome, bool) {
+	if schema == nil {
+		return jobhost.Outcome{}, false
+	}
+	err := schema.Check(ctx, call.Run.Data, true)
+	switch {
+	case err == nil:
+		return jobhost.Outcome{}, false
+	case ctx.Err() != nil:
+		return (&run{ctx: ctx}).fromOutside(), true
+	}
+	return jobhost.Outcome{
+		Code: jobhost.InvalidDefinition, Permanent: true,
+		Message: fmt.Sprintf("the plugin was not started, since its schema refuses the data: %v", err),
+	}, true
+}
+
+// version is what came of a plugin's file and the manifest beside it.
+type version struct {
+	module   *module
+	manifest jobhost.Manifest
+	text     jobhost.ManifestText
+	info     fs.FileInfo // of the module's file as it was read; nil: it could not be
+	side     fs.FileInfo // of the file beside it as it was before
+}
+
+// read reads a module's file and its manifest.
+func (h *Host) read(p *plugin) (v version, bin []byte, digest string, err error) {
+	v.side = statSide(p.file)
+	if bin, digest, v.info, err = readModule(p.file, p.private); err != nil {
+		return v, nil, "", err
+	}
+	v.text = manifestOf(p.file, bytes.NewReader(bin), int64(len(bin)), p.private)
+	if v.manifest, err = h.understand(v.text); err != nil {
+		return v, nil, "", err
+	}
+	if !p.private {
+		v.manifest.Key = p.key // whoever loaded it chose the key
+	}
+	if _, err := jobhost.ParseName(v.manifest.Key); err != nil {
+		return v, nil, "", fmt.Errorf("%w; rename the file", err)
+	}
+	return v, bin, digest, nil
+}
+
+// pluginOf is the plugin of a module's file in the plugin folder. A new one goes by the key in its manifest, as far as that can
+// be read and is free; whether it may have it is decided when it is loaded. Nil: the key is that of a plugin which was loaded
+// by itself.
+func (h *Host) pluginOf(file string) *plugin {
+	h.mu.RLock()
+	p := h.byFile(file)
+	h.mu.RUnlock()
+	if p != nil {
+		return p
+	}
+	text := readManifest(file, true)
+	keys := []jobhost.Name{text.Plugin, filepath.Base(file)}
+	if m, err := h.understand(text); err == nil {
+		keys = append([]jobhost.Name{m.Key}, keys...)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, key := range keys {
+		switch other := h.plugins[key]; {
+		case other == nil:
+			p = &plugin{key: key, file: file, private: true}
+			h.plugins[key] = p
+			return p
+		case !other.private:
+			return nil
+		}
+	}
+	return nil // three files that all go by the names of others; one of those is refused, and looked at again
+}
+
+// byFile finds a plugin of the plugin folder. The caller holds mu.
+func (h *Host) byFile(file string) *plugin {
+	for _, p := range h.plugins {
+		if p.private && p.file == file {
+			return p
+		}
+	}
+	return nil
+}
+
+// rekey gives a plugin the key that its manifest says. It is an error if another has it; then the plugin is looked at again
+// once the key is free. The caller holds mu.
+func (h *Host) rekey(p *plugin, key jobhost.Name) error {
+	p.clash = ""
+	if key == p.key {
+		return nil
+	}
+	if other := h.plugins[key]; other != nil {
+		p.clash = key
+		return fmt.Errorf("%s: its key %q is that of the plugin in %s already; give one of them another key", p.file, key, other.file)
+	}
+	delete(h.plugins, p.key)
+	p.key = key
+	h.plugins[key] = p
+	return nil
+}
+
+// sameFile reports whether two looks at a file saw the same one, as it was.
+func sameFile(a, b fs.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
+}
