@@ -8,7 +8,7 @@
 //
 // Standard output is data, standard error is talk. The exit code is 0 when all went well, 1 when something or a run
 // failed, 2 for a wrong use or configuration, 3 for something that is not there, 4 for a conflict, 5 when no host
-// answers, and 124 when the waiting took too long.
+// answers, 124 when the waiting took too long, and 130 when an interrupt ended it.
 package main
 
 import (
@@ -40,7 +40,7 @@ type cli struct {
 
 func (c *cli) root() *cobra.Command {
 	cmd := c.group("jobhost", "Run scheduled jobs that are compiled to WebAssembly", "",
-		c.serve(), c.validate(), c.exec(), c.next(), c.plugin(), c.job(), c.run(), c.node(), c.events(), c.db(), c.version())
+		c.serve(), c.validate(), c.exec(), c.newProject(), c.next(), c.plugin(), c.job(), c.run(), c.node(), c.events(), c.db(), c.version())
 	cmd.Long = `jobhost runs scheduled jobs that are compiled to WebAssembly.
 
 The host is "jobhost serve". All other commands either need no host, or ask a running one through the socket in its
@@ -48,14 +48,15 @@ data folder, ./.jobhost by default.`
 	cmd.Example = `  jobhost exec plugins/hello.wasm --data '{"name": "you"}'
   jobhost serve -c jobhost.yaml
   jobhost job trigger hello
-  jobhost run logs -f 019b8f3c...`
+  jobhost run logs -f $(jobhost job enqueue hello)`
 	cmd.Version = version
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetIn(c.in)
 	cmd.SetOut(c.out)
 	cmd.SetErr(c.err)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage("%s: %v; see %s --help", cmd.CommandPath(), err, cmd.CommandPath())
+		return usage("%s: %s; see %s --help", cmd.CommandPath(), mistake(err), cmd.CommandPath())
 	})
+	document(cmd)
 	return cmd
 }
