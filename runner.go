@@ -15,6 +15,15 @@ type Runner interface {
 	Plugins(ctx context.Context) ([]Plugin, error)
 }
 
+// Replayer is a [Runner] that keeps the modules it has run.
+type Replayer interface {
+	Runner
+	// Replay is Run with the module that has the digest, whatever its plugin is by now. The plugin's clock starts at
+	// call.Run.ScheduledAt, and unless granted is set it may use nothing beside its input. A module that is not kept any
+	// more gives [NotFoundPlugin].
+	Replay(ctx context.Context, call Call, digest string, granted bool) Outcome
+}
+
 // Call is what a [Runner] gets.
 type Call struct {
 	Run         Run // with its merged data

@@ -26,8 +26,8 @@ type Scheduler interface {
 	// A resumed trigger that is late is judged by its misfire policy, or with Target.SkipMissed goes on from now.
 	Resume(ctx context.Context, targets []Target) []Result[struct{}]
 	// Trigger runs jobs on this instance and waits for the outcome of each first run. Items run side by side. The end
-	// of ctx ends the waiting, not the runs. Errors: NotFoundJob, JobRunning, NotServing; a run that was started is no
-	// error, however it ended.
+	// of ctx ends the waiting, not the runs. Errors: NotFoundJob, InvalidDefinition, JobRunning, NotServing; a run
+	// that was started is no error, however it ended.
 	Trigger(ctx context.Context, reqs []TriggerRequest) []Result[Run]
 	// Enqueue plans one run of each job and returns its id without waiting. Errors: NotFoundJob, InvalidDefinition.
 	Enqueue(ctx context.Context, reqs []EnqueueRequest) []Result[RunID]
@@ -38,7 +38,8 @@ type Scheduler interface {
 	// Explain says why a job is not running now, by the first reason that holds in the order of SPEC 32.
 	// Errors: NotFoundJob.
 	Explain(ctx context.Context, name Name) (Explanation, error)
-	// Runs lists the history, newest start first. Errors: InvalidPage.
+	// Runs lists the history, newest start first. Enqueued runs that have not started stand before it, latest planned time
+	// first, when q names their ids or the state Pending. Errors: InvalidPage.
 	Runs(ctx context.Context, q RunQuery) ([]Run, error)
 	CountRuns(ctx context.Context, q RunQuery) (int, error)
 	// Plugins lists what jobs can refer to.
@@ -49,6 +50,11 @@ type Scheduler interface {
 	Log(ctx context.Context, id RunID, q LogQuery) iter.Seq2[LogEntry, error]
 	// Output is what the run returned, empty if nothing. Errors: NotFoundRun.
 	Output(ctx context.Context, id RunID) ([]byte, error)
+	// Replay runs an ended run once more, on the answering instance and beside the scheduler: with the module and the data
+	// on record and by the planned clock, without grants unless asked for. It waits for the end, and leaves no record, no
+	// trace and no retry. The job's present time limit holds. The end of ctx ends it too.
+	// Errors: NotFoundRun, also for one that never started; NotFoundPlugin when its module is not kept any more; NotServing.
+	Replay(ctx context.Context, req ReplayRequest) (Replayed, error)
 	// Events yields what happens on the answering instance from the call on, until it stops or ctx ends, which is an
 	// error. The result is for one loop; who leaves that hears no more, and who never enters it must end ctx. A reader
 	// that is 1,024 events behind misses some (SPEC 24).
@@ -91,6 +97,20 @@ type EnqueueRequest struct {
 	At             time.Time       // not before; zero: now
 	Priority       *int32          // nil: 5
 	IdempotencyKey string          // of the job, for 24 hours: a second request with it gets the first one's run id
+}
+
+// ReplayRequest asks for a run to be run again.
+type ReplayRequest struct {
+	Run    RunID `json:"-"`
+	Grants bool  `json:"grants,omitempty"` // what its job is granted now; without, it may use nothing beside its input
+}
+
+// Replayed is what came of a replay, in the form of a run, to be held against the one on record.
+type Replayed struct {
+	Recorded Run        `json:"recorded"`
+	Replay   Run        `json:"replay"` // the recorded one with its own start, end, state, failure, fuel and memory
+	Output   []byte     `json:"output,omitempty"`
+	Log      []LogEntry `json:"log,omitempty"`
 }
 
 // JobInfo is the answer to a definition.

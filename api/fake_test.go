@@ -30,6 +30,7 @@ type fake struct {
 	log      func(context.Context, jobhost.RunID, jobhost.LogQuery) iter.Seq2[jobhost.LogEntry, error]
 	output   func(jobhost.RunID) ([]byte, error)
 	explain  func(jobhost.Name) (jobhost.Explanation, error)
+	replay   func(jobhost.ReplayRequest) (jobhost.Replayed, error)
 	events   func(context.Context) iter.Seq2[jobhost.Event, error]
 	nodes    func() ([]jobhost.Node, error)
 	drain    func(string) error
@@ -89,6 +90,10 @@ func (f fake) Restore(_ context.Context, names []jobhost.Name) []jobhost.Result[
 
 func (f fake) Explain(_ context.Context, name jobhost.Name) (jobhost.Explanation, error) {
 	return f.explain(name)
+}
+
+func (f fake) Replay(_ context.Context, req jobhost.ReplayRequest) (jobhost.Replayed, error) {
+	return f.replay(req)
 }
 
 func (f fake) Events(ctx context.Context) iter.Seq2[jobhost.Event, error] { return f.events(ctx) }

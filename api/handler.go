@@ -29,6 +29,10 @@ type Config struct {
 	Log     *slog.Logger     // panics and connection errors; nil: nowhere
 	Store   StoreKeeper      // of the scheduler; nil: its store has no file
 
+	// Grants says in words what this node lets a job with a plugin use. It names no secret and no value of a variable, and is
+	// called by several goroutines. Nil: no job may use anything.
+	Grants func(job, plugin jobhost.Name) []string
+
 	HeaderTimeout time.Duration // for the head of a request
 	BodyTimeout   time.Duration // for the body of a request
 	WriteTimeout  time.Duration // for a client to take one piece of an answer
@@ -79,8 +83,10 @@ func NewHandler(s jobhost.Scheduler, cfg Config) http.Handler {
 	a.UseMiddleware(func(ctx huma.Context, next func(huma.Context)) { next(framedContext{ctx}) })
 	h.probes(mux)
 	h.jobs(a)
+	h.definitions(a)
 	h.batches(a)
 	h.runs(a)
+	h.replay(a)
 	h.logs(a)
 	h.nodes(a)
 	h.store(a)
@@ -189,16 +195,23 @@ type guarded struct {
 
 	cfg     *Config
 	started bool
+	headed  bool // the head is written
 	lost    bool // the client takes no more
 }
 
+// WriteHeader writes one head. The framework tries another when a client is gone, which net/http would complain about.
 func (g *guarded) WriteHeader(status int) {
+	if g.headed {
+		return
+	}
+	g.headed = true
 	g.extend()
 	g.ResponseWriter.WriteHeader(status)
 }
 
 func (g *guarded) Write(b []byte) (int, error) {
 	g.extend()
+	g.headed = true
 	n, err := g.ResponseWriter.Write(b)
 	g.lost = g.lost || err != nil
 	return n, err

@@ -15,7 +15,9 @@ import (
 // object reads a mapping as a JSON object: keys in their order, numbers as they are written where JSON can write them
 // so, dates as text. Nothing is no object. What JSON has no word for is reported, and so is more than
 // [jobhost.MaxData].
-func (v value) object() json.RawMessage {
+func (v value) object() json.RawMessage { return v.objectBy(jsonWriter{}) }
+
+func (v value) objectBy(w jsonWriter) json.RawMessage {
 	if v.isNull() {
 		return nil
 	}
@@ -23,7 +25,6 @@ func (v value) object() json.RawMessage {
 		v.wrong("is %s", v.show())
 		return nil
 	}
-	w := jsonWriter{}
 	w.write(v)
 	if w.failed {
 		return nil
@@ -37,6 +38,8 @@ func (v value) object() json.RawMessage {
 
 // jsonWriter writes values. It goes on when one fails, to report the others too, and stops when it has written too much.
 type jsonWriter struct {
+	plain bool // text is written as it is, without replacements
+
 	out    []byte
 	failed bool
 	full   bool
@@ -105,6 +108,10 @@ func (w *jsonWriter) scalar(v value) {
 		}
 		w.out = append(w.out, n...)
 	case strTag:
+		if w.plain {
+			w.text(text)
+			return
+		}
 		s, ok := v.expand(text)
 		w.failed = w.failed || !ok
 		w.text(s)

@@ -6,6 +6,9 @@
 // [Settings.Warnings]. [ReadFiles] reads what Load takes, and [Reference] lists every key; docs/config.md is its
 // output.
 //
+// [ReadManifest] reads what a plugin says about itself, and Load joins it with the files: jobs, defaults, and a schema that
+// data is held against. docs/manifest.md is the output of [ManifestReference].
+//
 // One table says for each key its name, type, default, range and meaning. It drives the reading, the check for unknown
 // keys, the names of environment variables and the reference, so that none of them can forget a key.
 //
@@ -18,6 +21,10 @@
 //   - Relative paths start at [Sources.Dir], not at the file that names them.
 //   - A string may hold ${name:-default}, which reads the section vars and nothing else; $${ is a plain ${. What was
 //     replaced is text: a number or a duration is read from it where a key wants one, but in data it stays a string.
+//   - A wrong manifest is a problem only where a job of the files needs its plugin; a manifest whose jobs do not go together
+//     with the files always is.
+//   - The author of a schema is not trusted. Every part of one charges a meter before it is applied, since the library knows
+//     no bounds.
 //   - Aliases and merge keys work, within bounds: see [MaxFile].
 //
 // Why not koanf for merging? Its layers are maps of plain values, so that the place of a value is lost when it is

@@ -10,6 +10,9 @@ import (
 func (d *draft) readEnviron(r *reader, top table[draft], environ []string) {
 	known := map[string]setting{}
 	settings(top, "", known)
+	for _, p := range Misnamed(environ) {
+		r.warn(p)
+	}
 	seen := map[string]bool{}
 	for _, e := range environ {
 		name, text, _ := strings.Cut(e, "=")
@@ -62,4 +65,24 @@ func variableName(key string) string {
 		name = "_" + name
 	}
 	return "JOBHOST_" + name
+}
+
+// Misnamed warns of variables that are not read and look as if they were meant to be: those that have the name of a setting
+// but for the number of underscores.
+func Misnamed(environ []string) (found Problems) {
+	known := map[string]setting{}
+	settings(topKeys(), "", known)
+	bare := func(name string) string { return strings.ReplaceAll(name, "_", "") }
+	meant := map[string]string{}
+	for name := range known {
+		meant[bare(name)] = name
+	}
+	for _, e := range environ {
+		name, _, _ := strings.Cut(e, "=")
+		right, ok := meant[bare(name)]
+		if ok && strings.HasPrefix(name, "JOBHOST_") && !strings.Contains(name, "__") {
+			found = append(found, Problem{Position{File: "$" + name}, known[right].key, "is not read; the variable of this setting is " + right})
+		}
+	}
+	return found
 }

@@ -64,7 +64,7 @@ func (v value) variable(text, inside string) (string, bool) {
 	case hasDefault:
 		return def, true
 	case v.broken:
-		// The variable may stand in the file that could not be read; that is reported already.
+		v.unknown++ // it may stand in the file that could not be read; that is reported already
 	default:
 		v.bad("%s: the variable %s is not set; set it in the section vars, or write ${%s:-default}%s",
 			quote(text), name, name, didYouMean(name, keysOf(v.vars)))

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v4"
+
 	"github.com/jobhost/jobhost"
 	"github.com/jobhost/jobhost/abi"
 )
@@ -45,10 +47,18 @@ func grantKeys() table[grantDraft] {
 			name: "max_fuel", kind: anInteger, def: "no limit", limits: "1 or more", help: "instructions that one run may take, roughly",
 			read: func(g *grantDraft, v value) { g.MaxFuel, _ = integerIn[uint64](v, 1, math.MaxInt64) },
 		},
-		grantNotYet("secrets", anObject),
-		grantNotYet("http", aList),
-		grantNotYet("kv", aBoolean),
-		grantNotYet("clock", aChoice),
+		{
+			name: "secrets", kind: anObject, limits: "of names to `{env: NAME}` or `{file: path}`",
+			help: "environment variables that are read when a run starts, and hidden in its log, output, failure, progress and spans",
+			read: readSecrets,
+		},
+		{name: "http", kind: aList, rows: hostKeys().list, help: "where the plugin may send HTTP requests", read: readHosts},
+		{name: "kv", kind: aBoolean, def: "false", help: "the job's durable values", read: func(g *grantDraft, v value) { g.KV, _ = v.boolean() }},
+		{
+			name: "clock", kind: aChoice, def: ClockReal, limits: ClockReal + " or " + ClockPlanned,
+			help: "the time of day that the plugin sees; `planned`: it is the run's planned time when the run starts, and goes on from there",
+			read: readClock,
+		},
 	}
 }
 
@@ -57,10 +67,6 @@ func sizeGrant[N int | uint64](name string, at func(*grantDraft) *N, def string,
 		n, _ := v.sizeIn(r)
 		*at(g) = N(n)
 	}}
-}
-
-func grantNotYet(name string, k kind) field[grantDraft] {
-	return field[grantDraft]{name: name, kind: k, later: true, help: "a plugin cannot be granted this for now"}
 }
 
 func upTo(most int64) rule[int64] {
@@ -127,6 +133,12 @@ func (d *draft) readGrants(r *reader, jobs map[jobhost.Name]jobDraft) {
 		for i := range g.Dirs {
 			g.Dirs[i].Host = inDir(d.dir, g.Dirs[i].Host)
 		}
+		for name, s := range g.Secrets {
+			if s.File != "" {
+				s.File = inDir(d.dir, s.File)
+				g.Secrets[name] = s
+			}
+		}
 		d.Grants = append(d.Grants, g.Grant)
 	}
 }
@@ -158,13 +170,26 @@ func readEnv(g *grantDraft, v value) {
 	ps, _ := v.pairs()
 	for _, p := range ps {
 		p.value.want = "text"
-		if s, ok := p.value.text(); ok && p.checkVariable() {
+		if s, ok := p.value.text(); ok && p.checkVariable() && g.free(p) {
 			if g.Env == nil {
 				g.Env = map[string]string{}
 			}
 			g.Env[p.name] = s
 		}
 	}
+}
+
+// free reports whether a variable is given in one place only.
+func (g *grantDraft) free(p pair) bool {
+	_, env := g.Env[p.name]
+	s, secret := g.Secrets[p.name]
+	switch {
+	case env:
+		p.at().bad("is in env already; want it in one of both")
+	case secret:
+		p.at().bad("is in secrets already, at %v; want it in one of both", s.Pos)
+	}
+	return !env && !secret
 }
 
 // checkVariable reports whether the guest may get a variable of this name.
@@ -178,6 +203,81 @@ func (p pair) checkVariable() bool {
 		return true
 	}
 	return false
+}
+
+func secretKeys() table[Secret] {
+	return table[Secret]{
+		{name: "env", kind: aText, limits: "the name of a variable of the host", read: func(s *Secret, v value) { s.Env, _ = v.filled() }},
+		{name: "file", kind: aPath, read: func(s *Secret, v value) { s.File, _ = v.filled() }},
+	}
+}
+
+// readSecrets reads where secrets are. Whether they are there is seen when a run starts.
+func readSecrets(g *grantDraft, v value) {
+	ps, _ := v.pairs()
+	for _, p := range ps {
+		if p.value.node.Kind != yaml.MappingNode { // it may be the secret, which no message shows
+			p.value.bad("does not say where the secret is; want {env: NAME} or {file: path}")
+			continue
+		}
+		s := Secret{Pos: p.keyed}
+		if given := secretKeys().read(&s, p.value); len(given) != 1 {
+			p.value.bad("has %d places; want one, {env: NAME} or {file: path}", len(given))
+		}
+		if p.checkVariable() && g.free(p) {
+			if g.Secrets == nil {
+				g.Secrets = map[string]Secret{}
+			}
+			g.Secrets[p.name] = s
+		}
+	}
+}
+
+func hostKeys() table[HTTPHost] {
+	return table[HTTPHost]{
+		{
+			name: "host", kind: aText, required: true,
+			limits: "such as `api.example.com`, `*.example.com`, `http://10.0.0.5:8080` or `*`; https on port 443 unless it says otherwise",
+			help:   "checked for each request and redirect; `*.` stands for any name below, not for the name itself",
+			read: func(h *HTTPHost, v value) {
+				s, ok := v.filled()
+				if !ok {
+					return
+				}
+				if _, err := abi.ParseHostPattern(s); err != nil {
+					v.bad("%v", err)
+					return
+				}
+				h.Host = s
+			},
+		},
+		{
+			name: "private", kind: aBoolean, def: "false",
+			help: "also addresses of this machine, of private networks and others that are not of the public internet; checked when the host is connected to",
+			read: func(h *HTTPHost, v value) { h.Private, _ = v.boolean() },
+		},
+	}
+}
+
+func readHosts(g *grantDraft, v value) {
+	for _, item := range v.items() {
+		h := HTTPHost{Pos: item.pos}
+		hostKeys().read(&h, item)
+		if i := slices.IndexFunc(g.HTTP, func(o HTTPHost) bool { return o.Host == h.Host && h.Host != "" }); i >= 0 {
+			item.bad("the host %s is listed already, at %v", quote(h.Host), g.HTTP[i].Pos)
+		}
+		g.HTTP = append(g.HTTP, h)
+	}
+}
+
+func readClock(g *grantDraft, v value) {
+	switch s, ok := v.text(); {
+	case !ok:
+	case s == ClockReal || s == ClockPlanned:
+		g.Clock = s
+	default:
+		v.wrong("%s is no clock", quote(s))
+	}
 }
 
 func readDirs(g *grantDraft, v value) {

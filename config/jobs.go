@@ -17,6 +17,9 @@ type jobDraft struct {
 
 	schedule  *value // the shorthand
 	triggers  []triggerDraft
+	at        value
+	given     map[string]value
+	open      bool // something in it is not known: it is wrong, or needs a variable that may stand in a file that could not be read
 	grants    *value
 	calendars []wanted
 }
@@ -114,13 +117,18 @@ func triggerKeys() table[triggerDraft] {
 	}
 }
 
-// readJob reads a job. It is usable when nothing was reported.
-func (r *reader) readJob(v value) jobDraft {
-	j := jobDraft{Job: Job{Def: jobhost.NewJob("", ""), Pos: v.pos}}
-	given := jobKeys().read(&j, v)
+// readJob reads a job, of the manifest of a plugin if there is one. It is usable when nothing was reported and it is not open.
+func (r *reader) readJob(v value, plugin jobhost.Name) jobDraft {
+	j := jobDraft{Job: Job{Def: jobhost.NewJob("", plugin), Pos: v.pos}, at: v}
+	keys, unknown, problems := jobKeys(), r.unknown, len(r.problems)+r.more
+	if plugin != "" {
+		keys = ownJobKeys(plugin)
+	}
+	given := keys.read(&j, v)
 	if given == nil {
 		return j
 	}
+	j.given = given
 	if j.schedule != nil {
 		j.readShorthand(*j.schedule, given)
 	}
@@ -135,9 +143,14 @@ func (r *reader) readJob(v value) jobDraft {
 		if t.calendar.name != "" {
 			j.calendars = append(j.calendars, t.calendar)
 		}
-		j.checkTrigger(t)
+		if r.unknown == unknown {
+			j.checkTrigger(t)
+		}
 	}
-	j.check(v, given)
+	if r.unknown == unknown {
+		j.check(v, given)
+	}
+	j.open = r.unknown > unknown || len(r.problems)+r.more > problems
 	return j
 }
 

@@ -15,6 +15,7 @@ type draft struct {
 
 	dir       string // where relative paths start
 	lists     struct{ jobs, grants, calendars []value }
+	drafts    []jobDraft                // of all jobs, in order
 	calendars map[jobhost.Name]Position // that are defined, right or wrong; nil: not known here
 	own       []grantDraft              // of jobs, in place
 	at        map[string]value          // places of settings that are looked at once more

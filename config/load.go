@@ -9,6 +9,10 @@ type Sources struct {
 	Files   []File   // see [ReadFiles]; none is fine
 	Environ []string // key=value, as os.Environ returns it; it overrides the files
 	Dir     string   // where relative paths start; empty: they stay as they are, and so start at the working directory
+
+	// Manifests returns what the modules in a plugin folder bring as manifests, also those that bring none. Load calls it
+	// once. Nil: there are no plugins.
+	Manifests func(pluginDir string) []jobhost.ManifestText
 }
 
 // Load reads settings. Its error is [Problems] with everything that is wrong; then there are no settings. Load reads no
@@ -17,9 +21,7 @@ type Sources struct {
 // Not checked are what Load cannot know: whether plugins exist, and whether an address or a path can be used.
 func Load(src Sources) (*Settings, error) {
 	top := topKeys()
-	r := &reader{
-		vars: map[string]string{}, budget: maxExpanded, settings: map[string]Position{}, rows: top.list(""),
-	}
+	r := newReader(top.list(""))
 	d := draft{Settings: Defaults(), dir: src.Dir, at: map[string]value{}}
 	d.DataDir, d.Plugins.Dir = inDir(src.Dir, d.DataDir), inDir(src.Dir, d.Plugins.Dir)
 	d.Store.Path, d.HTTP.Socket = "", "" // they follow from the data directory, once that is known
@@ -30,14 +32,21 @@ func Load(src Sources) (*Settings, error) {
 
 	d.readCalendars(r)
 	jobs := d.readJobs(r)
+	if src.Manifests != nil {
+		d.readManifests(r, src.Manifests(d.Plugins.Dir), jobs)
+	}
 	d.readGrants(r, jobs)
 	d.guard(r, src)
 
 	if err := r.err(src.Files); err != nil {
 		return nil, err
 	}
+	d.seal()
 	sortProblems(r.warnings, src.Files)
 	d.Warnings = r.warnings
+	if len(r.vars) > 0 {
+		d.Vars = r.vars
+	}
 	return &d.Settings, nil
 }
 
@@ -107,29 +116,38 @@ func (d *draft) readJobs(r *reader) map[jobhost.Name]jobDraft {
 	jobs := map[jobhost.Name]jobDraft{}
 	for _, list := range d.lists.jobs {
 		for _, v := range list.items() {
-			j := r.readJob(v)
-			if first, twice := jobs[j.Def.Name]; twice {
-				v.bad("a job of this name is defined already, at %v; want each name once", first.Pos)
-				continue
-			}
-			for _, c := range j.calendars {
-				d.checkCalendar(c)
-			}
-			d.warnSkip(j)
-			if j.grants != nil {
-				d.own = append(d.own, readOwn(*j.grants, j.Def))
-			}
-			if j.Def.Name == "" {
-				continue
-			}
-			jobs[j.Def.Name] = j
-			if len(r.problems) == 0 {
-				j.Fingerprint = j.Def.Fingerprint()
-			}
-			d.Jobs = append(d.Jobs, j.Job)
+			d.addJob(r.readJob(v, ""), v, jobs)
 		}
 	}
 	return jobs
+}
+
+// addJob adds a job that was read, unless one of its name is there.
+func (d *draft) addJob(j jobDraft, v value, jobs map[jobhost.Name]jobDraft) {
+	if first, twice := jobs[j.Def.Name]; twice {
+		v.bad("a job of this name is defined already, at %v; want each name once", first.Pos)
+		return
+	}
+	for _, c := range j.calendars {
+		d.checkCalendar(c)
+	}
+	d.warnSkip(j)
+	if j.grants != nil {
+		d.own = append(d.own, readOwn(*j.grants, j.Def))
+	}
+	if j.Def.Name == "" {
+		return
+	}
+	jobs[j.Def.Name] = j
+	d.drafts = append(d.drafts, j)
+}
+
+// seal makes the drafts the jobs of the settings, once they are known to be good.
+func (d *draft) seal() {
+	for _, j := range d.drafts {
+		j.Fingerprint = j.Def.Fingerprint()
+		d.Jobs = append(d.Jobs, j.Job)
+	}
 }
 
 // warnSkip says that with a threshold of 0 every firing is late.

@@ -12,7 +12,7 @@ func LoadJobs(files ...File) (jobs []Job, warnings []Problem, err error) {
 			top = append(top, f)
 		}
 	}
-	r := &reader{vars: map[string]string{}, budget: maxExpanded, settings: map[string]Position{}, rows: top.list("")}
+	r := newReader(top.list(""))
 	d := draft{Settings: Defaults(), at: map[string]value{}}
 	d.readFiles(r, top, files)
 	d.readJobs(r)
@@ -22,6 +22,7 @@ func LoadJobs(files ...File) (jobs []Job, warnings []Problem, err error) {
 	if err := r.err(files); err != nil {
 		return nil, nil, err
 	}
+	d.seal()
 	sortProblems(r.warnings, files)
 	return d.Jobs, r.warnings, nil
 }

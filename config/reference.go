@@ -17,6 +17,18 @@ func Reference() string {
 		variables[s.key] = name
 	}
 
+	tables, later := tablesOf(rows, variables)
+	return referenceHead + tables + "\n## Not available yet\n\nThese keys are refused.\n\n| key | meanwhile |\n| --- | --- |\n" + later
+}
+
+// ManifestReference is the same for the manifests of plugins. docs/manifest.md is its output.
+func ManifestReference() string {
+	tables, _ := tablesOf(manifestKeys().list(""), nil)
+	return manifestHead + tables
+}
+
+// tablesOf writes a table for each mapping, and lists the keys that are refused.
+func tablesOf(rows []row, variables map[string]string) (text, refused string) {
 	var order []string // of mappings, as they come
 	tables := map[string]string{}
 	var later strings.Builder
@@ -39,12 +51,10 @@ func Reference() string {
 		tables[mapping] += r.line(key, variables[r.path])
 	}
 	var b strings.Builder
-	b.WriteString(referenceHead)
 	for _, mapping := range order {
 		b.WriteString(tables[mapping])
 	}
-	b.WriteString("\n## Not available yet\n\nThese keys are refused.\n\n| key | meanwhile |\n| --- | --- |\n" + later.String())
-	return b.String()
+	return b.String(), later.String()
 }
 
 // line is a key in the table of its mapping.
@@ -124,4 +134,52 @@ the environment.
 
 **Bounds.** A file has at most 4 MiB, all files 16 MiB. Values are nested at most 64 levels deep. Anchors, aliases and the merge
 key ` + "`<<`" + ` work as long as what they stand for stays within 16 MiB.
+`
+
+const manifestHead = `<!-- Written by: go test ./config -run Reference -update -->
+# Manifests of plugins
+
+A plugin may say what it is: in a custom section of its module that is called ` + "`jobhost`" + ` and holds JSON, or in a YAML file beside
+it: ` + "`report.yaml`" + ` for ` + "`report.wasm`" + `. The file replaces the section as a whole, so that whoever installs a plugin has the last word.
+` + "`jobhost plugin manifest set`" + ` puts a section into a module, and ` + "`jobhost plugin manifest show`" + ` says what comes of it.
+
+` + "```yaml" + `
+key: report
+version: "1.4"
+description: Sums of the shop's orders
+schema:
+  type: object
+  properties:
+    format: {enum: [md, html]}
+    top: {type: integer, minimum: 1}
+  required: [format]
+  additionalProperties: false
+timeout: 30s
+retry: {max_retries: 3, delay: 10s}
+jobs:
+  - name: report.daily
+    schedule: ${report.schedule:-cron 0 6 * * *}
+    data: {format: md}
+wants:
+  - {grant: dirs, what: "/data, to read", why: the orders}
+` + "```" + `
+
+**It is a default and a request.** Its jobs count as definitions of files, like those of the configuration: a name that is
+defined twice is an error that names both places, and a job goes when its plugin goes. ` + "`timeout` and `retry`" + ` hold for each job of
+the plugin that does not say its own; ` + "`timeout: none` and `retry: none`" + ` opt out. Nothing is granted by it: ` + "`wants`" + ` is shown to the
+operator, who may write it into the section ` + "`grants`" + ` of the configuration, by the job's name.
+
+**Variables.** Text may hold ` + "`${name:-default}`" + `, as in the configuration: the operator sets it in the section ` + "`vars`" + `. So a plugin can
+bring a schedule that the operator replaces. A variable that is needed and not set is an error of the configuration. The key and
+the schema hold none.
+
+**The schema** is checked when a job is defined, against the data of each of its triggers; for a job without triggers, against
+its own data, in which only keys at the top may be missing. It is checked again before each run: a request with data that does
+not fit is refused, and a run whose data does not fit any more fails, is not retried, and does not start the plugin. Formats are
+not checked, patterns are those of RE2, and ` + "`$ref`" + ` stays within the schema. What a check may cost is bounded.
+
+**A manifest that is wrong** is refused with file, line, key, value and what would be right, and the plugin with it: the version that
+runs stays. It stops a start only if a job of the configuration needs the plugin. A file that others may write is wrong, too.
+
+**Bounds.** A manifest has at most 256 KiB, nested at most 64 levels deep; a schema has at most 5,000 values.
 `

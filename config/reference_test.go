@@ -30,6 +30,7 @@ func golden(t *testing.T, path, text string) {
 
 func TestReferenceIsInTheDocumentation(t *testing.T) {
 	golden(t, "../docs/config.md", Reference())
+	golden(t, "../docs/manifest.md", ManifestReference())
 }
 
 func TestReferenceNamesEveryKey(t *testing.T) {

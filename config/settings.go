@@ -26,6 +26,9 @@ type Settings struct {
 	Calendars calendar.Set // those that schedules may name
 	Jobs      []Job        // in the order of files
 	Grants    []Grant      // at most one for each job and plugin
+	Manifests []Manifest   // of plugins, in the order of [Sources.Manifests]; their jobs are among Jobs
+
+	Vars map[string]string // the section vars; nil: there is none
 
 	Warnings []Problem // what is allowed and looks wrong
 }
@@ -96,15 +99,39 @@ type Grant struct {
 	Plugin jobhost.Name
 	Pos    Position
 
-	Args []string          // arguments after the job's name
-	Env  map[string]string // further environment variables
-	Dirs []Dir
+	Args    []string          // arguments after the job's name
+	Env     map[string]string // further environment variables
+	Dirs    []Dir
+	Secrets map[string]Secret // further environment variables; no name is in Env, too
+	HTTP    []HTTPHost        // where requests may go
+	KV      bool              // durable values
+	Clock   string            // ClockReal or ClockPlanned; empty: the former
 
 	MaxMemory uint64 // bytes; 0: that of [Plugins]
 	MaxOutput int    // bytes; 0: the host's default
 	MaxLog    int    // bytes; 0: the host's default
 	MaxFuel   uint64 // instructions, roughly; 0: no limit
 }
+
+// Secret is where a secret is read when a run starts: one of both is given.
+type Secret struct {
+	Env  string // a variable of the host
+	File string // a path on this machine
+	Pos  Position
+}
+
+// HTTPHost is where requests may go.
+type HTTPHost struct {
+	Host    string // a pattern as [abi.ParseHostPattern] reads it
+	Private bool   // also at addresses that are not of the public internet
+	Pos     Position
+}
+
+// The clocks that a grant may give.
+const (
+	ClockReal    = "real"
+	ClockPlanned = "planned"
+)
 
 // Dir mounts a directory.
 type Dir struct {

@@ -14,13 +14,18 @@ import (
 
 // reader is what all values of one [Load] share.
 type reader struct {
-	report
+	*report
 
 	vars     map[string]string
 	budget   int                 // bytes that replacements may still write
 	settings map[string]Position // where each single setting was given
 	rows     []row               // every key there is, for suggestions
 	broken   bool                // a file could not be parsed, so that what is missing may stand in it
+	unknown  int                 // variables that were not there and may stand in such a file
+}
+
+func newReader(rows []row) *reader {
+	return &reader{report: &report{}, vars: map[string]string{}, budget: maxExpanded, settings: map[string]Position{}, rows: rows}
 }
 
 // value is one node of a file, or the text of one variable, with its place and the key that it stands under. It reads

@@ -52,7 +52,7 @@ func (e *Engine) run(ctx context.Context, a *active, s started) {
 		limited, cancel = context.WithTimeoutCause(ctx, job.Timeout, errTimedOut)
 		defer cancel()
 	}
-	out := e.call(jobhost.ContextWithRun(limited, r), call)
+	out := e.guard(limited, r, func(ctx context.Context) jobhost.Outcome { return e.chain(ctx, call) })
 	r.EndedAt = e.now()
 	e.mu.Lock()
 	if a.cause == "" && limited.Err() != nil {
@@ -72,16 +72,16 @@ func (e *Engine) run(ctx context.Context, a *active, s started) {
 	e.nudge()
 }
 
-// call runs the chain. A panic of the host is the run's failure and nobody else's.
-func (e *Engine) call(ctx context.Context, c jobhost.Call) (out jobhost.Outcome) {
+// guard runs a call. A panic of the host is the run's failure and nobody else's.
+func (e *Engine) guard(ctx context.Context, r jobhost.Run, call func(context.Context) jobhost.Outcome) (out jobhost.Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			e.log.ErrorContext(ctx, "a run panicked in the host", slog.String("run", string(c.Run.ID)), slog.String("job", c.Run.Job),
+			e.log.ErrorContext(ctx, "a run panicked in the host", slog.String("run", string(r.ID)), slog.String("job", r.Job),
 				slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 			out = jobhost.Outcome{Code: jobhost.Unexpected, Message: fmt.Sprintf("the host panicked: %v", p)}
 		}
 	}()
-	return e.chain(ctx, c)
+	return call(jobhost.ContextWithRun(ctx, r))
 }
 
 // ask asks a run to end: it is told, and after the grace, but not later than its deadline, ended. The caller holds mu.

@@ -69,14 +69,20 @@ func (e *Engine) heartbeat(ctx context.Context) error {
 		return nil
 	}
 	now := e.now()
-	first := d.started.IsZero()
-	if first {
+	first := d.beaten.IsZero()
+	if d.started.IsZero() {
 		d.started = now
 	}
 	host, _ := os.Hostname() // only for people to read
 	node := jobhost.Node{ID: e.cfg.NodeID, Host: host, Version: e.cfg.Version, Started: d.started, Beat: now, FileJobs: e.fileNames()}
-	existed := false
+	var existed bool
+	var before time.Time
 	err := e.store.Update(ctx, func(tx jobhost.Tx) (err error) {
+		if first {
+			if before, err = lastBeat(tx, node); err != nil {
+				return err
+			}
+		}
 		existed, err = tx.PutNode(node)
 		return err
 	})
@@ -89,11 +95,25 @@ func (e *Engine) heartbeat(ctx context.Context) error {
 		d.steady = began
 	}
 	d.beaten = began
+	if first {
+		e.mu.Lock()
+		e.born, e.before = d.started, before
+		e.mu.Unlock()
+	}
 	if first || existed {
 		return nil
 	}
 	e.log.WarnContext(ctx, "this node was declared lost; it has registered again", slog.String("node", e.cfg.NodeID))
 	return e.disown(ctx)
+}
+
+// lastBeat is the last heartbeat of a process that had a node's id before it; zero: there is no record of one.
+func lastBeat(tx jobhost.Tx, node jobhost.Node) (time.Time, error) {
+	nodes, err := tx.Nodes()
+	if i := slices.IndexFunc(nodes, func(n jobhost.Node) bool { return n.ID == node.ID && !n.Started.Equal(node.Started) }); i >= 0 {
+		return nodes[i].Beat, err
+	}
+	return time.Time{}, err
 }
 
 // disown ends the runs of this node whose records are no longer Running. Nothing of them is written.

@@ -40,6 +40,7 @@ type Engine struct {
 	state      State
 	looping    bool // Serve turns; a command need not turn by itself
 	active     map[jobhost.RunID]*active
+	replays    map[*active]bool                   // in progress beside the scheduler
 	done       []*ending                          // in the order of their ends
 	cmds       []*command                         // in the order they came
 	pulse      chan struct{}                      // closed and replaced when something was queued or recorded
@@ -47,6 +48,8 @@ type Engine struct {
 	localNow   map[jobhost.TriggerKey]local       // the same
 	orphansNow map[jobhost.Name]bool              // jobs that no live node's files define
 	trouble    trouble                            // what kept turns from being done
+	born       time.Time                          // of the node's record
+	before     time.Time                          // the last heartbeat of a process that had this node's id before
 	leadUntil  time.Time                          // until when the lease is believed, by the monotonic clock
 	files      map[jobhost.Name]jobhost.JobDef    // what the files define
 	unsynced   bool                               // files are not in the store yet
@@ -96,6 +99,7 @@ func New(store jobhost.Store, runner jobhost.Runner, cfg Config) (*Engine, error
 		wake:    make(chan struct{}, 1),
 		pulse:   make(chan struct{}),
 		active:  map[jobhost.RunID]*active{},
+		replays: map[*active]bool{},
 		waiters: map[jobhost.RunID]chan jobhost.Run{},
 		hurry:   make(chan struct{}),
 		stopped: make(chan struct{}),

@@ -158,9 +158,17 @@ func runEvent(topic jobhost.Topic, r jobhost.Run) jobhost.Event {
 	return ev
 }
 
+// endEvent says how a run ended.
+func (t *turn) endEvent(r jobhost.Run) jobhost.Event {
+	ev := runEvent(endTopics[r.State], r)
+	ev.Time = t.endOf(r)
+	return ev
+}
+
 // followEvent says that a retry or a recovery of a run was planned.
-func followEvent(r jobhost.Run, one jobhost.Trigger) jobhost.Event {
+func (t *turn) followEvent(r jobhost.Run, one jobhost.Trigger) jobhost.Event {
 	ev := runEvent(jobhost.TopicRunRetry, r)
+	ev.Time = t.endOf(r)
 	if one.OneShot.Kind == jobhost.KindRecovery {
 		ev.Topic = jobhost.TopicRunRecovery
 	}

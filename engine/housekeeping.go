@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -29,51 +28,6 @@ func (c *cleaning) grew(job jobhost.Name) {
 	c.ran[job] = struct{}{}
 }
 
-// reconcile is done once, before the first turn, on a private store: every open run there is of a process that is gone,
-// since the store's lock proves it (SPEC 18).
-func (e *Engine) reconcile(ctx context.Context) error {
-	if e.reconciled || e.store.Shared() {
-		e.reconciled = true
-		return nil
-	}
-	err := e.lose(ctx, "", nil)
-	e.reconciled = err == nil
-	return err
-}
-
-// lose marks open runs of a node, with "" of all nodes, as Lost, unless keep says that they are in progress here. What
-// follows from their end happens in the same commit.
-func (e *Engine) lose(ctx context.Context, node string, keep map[jobhost.RunID]bool) error {
-	orphans, err := e.orphans(ctx, node, keep)
-	if err != nil || len(orphans) == 0 {
-		return err
-	}
-	now := e.now()
-	for batch := range slices.Chunk(orphans, mostCompletions) {
-		t := &turn{cfg: &e.cfg, plans: e.plans, now: now, heard: e.events.wanted()}
-		err := e.store.Update(ctx, func(tx jobhost.Tx) error {
-			return t.run(tx, loseAll(batch, now), nil, 0)
-		})
-		if err != nil {
-			return err
-		}
-		e.events.publish(t.events)
-		for _, r := range batch {
-			e.log.WarnContext(ctx, "a run was lost", slog.String("job", r.Job), slog.String("run", string(r.ID)), slog.String("node", r.Node))
-		}
-	}
-	return nil
-}
-
-func (e *Engine) orphans(ctx context.Context, node string, keep map[jobhost.RunID]bool) (orphans []jobhost.Run, err error) {
-	err = e.store.View(ctx, func(tx jobhost.Tx) error {
-		open, err := tx.OpenRuns(node)
-		orphans = slices.DeleteFunc(open, func(r jobhost.Run) bool { return keep[r.ID] })
-		return err
-	})
-	return orphans, err
-}
-
 // housekeep ends this node's records that have no run behind them, and deletes old history, a batch at a time. It reports
 // whether there is more to delete.
 func (e *Engine) housekeep(ctx context.Context, now time.Time) (again bool, err error) {
@@ -81,7 +35,7 @@ func (e *Engine) housekeep(ctx context.Context, now time.Time) (again bool, err 
 		return false, nil
 	}
 	if !e.cleaning.due {
-		if err := e.lose(ctx, e.cfg.NodeID, e.inHand()); err != nil {
+		if err := e.loseOwn(ctx); err != nil {
 			return false, err
 		}
 		if err := e.watchNodes(ctx, now); err != nil {

@@ -39,11 +39,11 @@ func retry(job jobhost.Job, r jobhost.Run, permanent bool) (jobhost.Trigger, boo
 
 // recovery is the one-shot that follows a lost run, if its job asks for one. A lost recovery is not recovered again, so
 // that a job which kills its node cannot take down one node after the other (SPEC 18).
-func recovery(job jobhost.Job, r jobhost.Run) (jobhost.Trigger, bool) {
+func recovery(job jobhost.Job, r jobhost.Run, now time.Time) (jobhost.Trigger, bool) {
 	if r.State != jobhost.RunLost || !job.RequestsRecovery || job.RunOnEveryInstance || r.Kind == jobhost.KindRecovery {
 		return jobhost.Trigger{}, false
 	}
-	return oneShot(jobhost.RecoveryPrefix, r, r.EndedAt, jobhost.OneShot{
+	return oneShot(jobhost.RecoveryPrefix, r, now, jobhost.OneShot{
 		Kind:       jobhost.KindRecovery,
 		Trigger:    r.Trigger,
 		Attempt:    r.Attempt,

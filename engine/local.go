@@ -204,7 +204,7 @@ func (t *turn) endLocal(r jobhost.Run) {
 		return
 	}
 	if p, err := t.plans.of(x.trigger.Schedule); err == nil {
-		t.moveLocal(x.job, key, afterRun(x.trigger, p, r.EndedAt), false)
+		t.moveLocal(x.job, key, afterRun(x.trigger, p, t.endOf(r)), false)
 	}
 }
 

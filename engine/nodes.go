@@ -66,7 +66,10 @@ func (e *Engine) recoverLost(ctx context.Context, n jobhost.Node, cutoff time.Ti
 		if lost, err = tx.OpenRuns(n.ID); err != nil {
 			return err
 		}
-		if err := t.run(tx, loseAll(lost, now), nil, 0); err != nil {
+		why := func(r jobhost.Run) (string, time.Time) {
+			return fmt.Sprintf("node %q was lost: its last heartbeat was at %s", n.ID, instant(n.Beat)), n.Beat
+		}
+		if err := t.run(tx, loseAll(lost, why), nil, 0); err != nil {
 			return err
 		}
 		return tx.DeleteNode(n.ID)
@@ -75,6 +78,7 @@ func (e *Engine) recoverLost(ctx context.Context, n jobhost.Node, cutoff time.Ti
 		return err
 	}
 	e.log.ErrorContext(ctx, "a node was lost", slog.String("node", n.ID), slog.Time("heartbeat", n.Beat), slog.Int("runs", len(lost)))
+	t.report(e.log)
 	e.events.publish(t.events)
 	e.nudge()
 	return nil
@@ -86,16 +90,6 @@ func (e *Engine) steady() bool {
 	defer e.duties.mu.Unlock()
 	d := &e.duties
 	return !d.steady.IsZero() && time.Since(d.steady) >= e.cfg.NodeTimeout && time.Since(d.beaten) <= e.cfg.NodeTimeout
-}
-
-// loseAll are the ends of runs that are lost.
-func loseAll(runs []jobhost.Run, now time.Time) []*ending {
-	done := make([]*ending, len(runs))
-	for i, r := range runs {
-		r.State, r.EndedAt = jobhost.RunLost, now
-		done[i] = &ending{run: r, awaited: r.Kind == jobhost.KindSchedule}
-	}
-	return done
 }
 
 // findOrphans notes which file jobs are among the files of no live node. They do not fire until one defines them again.

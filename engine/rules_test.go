@@ -191,8 +191,8 @@ func TestWhatFollowsAnEnd(t *testing.T) {
 	}
 
 	run.State = jobhost.RunLost
-	got, ok = recovery(job, run)
-	want.Key.Trigger, want.Name, want.Due = "recovery-r2", "recovery-r2", at("01:00")
+	got, ok = recovery(job, run, at("02:00"))
+	want.Key.Trigger, want.Name, want.Due = "recovery-r2", "recovery-r2", at("02:00")
 	want.OneShot = &jobhost.OneShot{Kind: jobhost.KindRecovery, Trigger: "t", Attempt: 2, RetryOf: "r1", RecoveryOf: "r2", Data: data}
 	if diff := cmp.Diff(got, want); diff != "" || !ok {
 		t.Errorf("recovery: %v %s", ok, diff)
@@ -200,13 +200,13 @@ func TestWhatFollowsAnEnd(t *testing.T) {
 	t.Run("S-97 what is not recovered", func(t *testing.T) {
 		again := run
 		again.Kind = jobhost.KindRecovery
-		if _, ok := recovery(job, again); ok {
+		if _, ok := recovery(job, again, at("02:00")); ok {
 			t.Error("a lost recovery is recovered again")
 		}
 		unasked, local := job, job
 		unasked.RequestsRecovery, local.RunOnEveryInstance = false, true
 		for what, j := range map[string]jobhost.Job{"a job that does not ask for it": unasked, "a local job": local} {
-			if _, ok := recovery(j, run); ok {
+			if _, ok := recovery(j, run, at("02:00")); ok {
 				t.Errorf("%s is recovered", what)
 			}
 		}

@@ -53,6 +53,9 @@ func (e *Engine) stop(ctx context.Context, timer *time.Timer) error {
 	if e.hurried {
 		cancelAt = began
 	}
+	for a := range e.replays { // nobody's work is lost with them
+		e.ask(a)
+	}
 	e.mu.Unlock()
 	var err error
 	for asked := false; ; {
@@ -101,6 +104,9 @@ func (e *Engine) end() {
 	e.mu.Lock()
 	e.state, e.looping = Stopped, false
 	for _, a := range e.active {
+		a.end(errCanceled)
+	}
+	for a := range e.replays {
 		a.end(errCanceled)
 	}
 	for _, c := range e.cmds {

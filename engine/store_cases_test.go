@@ -279,7 +279,7 @@ func TestStoreRules(t *testing.T) {
 		w.takes("j", time.Hour)
 		w.startManual("j")
 		for range 2 {
-			if err := w.eng().lose(w.Context(), "", nil); err != nil {
+			if err := w.eng().lose(w.Context(), "", nil, w.eng().processEnded(nil)); err != nil {
 				w.Fatal(err)
 			}
 		}

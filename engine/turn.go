@@ -38,6 +38,12 @@ type started struct {
 	awaited bool
 }
 
+// An ended is a run whose end a turn has recorded, and when what follows it, a retry or a recovery, is due; zero: nothing.
+type ended struct {
+	run  jobhost.Run
+	next time.Time
+}
+
 // A turn is one transaction of the loop. The fields above the line are given to it; those below are made from scratch
 // each time the store executes it.
 type turn struct {
@@ -65,6 +71,7 @@ type turn struct {
 	moved     []jobhost.Trigger
 	newHeld   held
 	fired     []jobhost.Trigger // triggers with a new due, for the log
+	ends      []ended           // the same
 	events    []jobhost.Event
 	moves     []move // of local triggers
 	localOpen map[jobhost.Name]int
@@ -105,6 +112,7 @@ func (h held) query(now time.Time, limit int, orphaned map[jobhost.Name]bool, on
 func (t *turn) run(tx jobhost.Tx, done []*ending, cmds []*command, slots int) error {
 	t.tx, t.jobs, t.slots = tx, map[jobhost.Name]*jobhost.JobState{}, slots
 	t.started, t.drawn, t.freed, t.fired = t.started[:0], 0, t.freed[:0], t.fired[:0]
+	t.ends = t.ends[:0]
 	t.newHeld, t.runs, t.moved = t.held.clone(), t.runs[:0], t.moved[:0]
 	t.events, t.moves, t.localOpen, t.reread = t.events[:0], t.moves[:0], maps.Clone(t.inHand), false
 	t.newSizes = map[jobhost.Name]int{}
@@ -210,7 +218,7 @@ func (t *turn) finish(done []*ending) error {
 			return err
 		}
 		if t.heard {
-			t.tell(runEvent(endTopics[end.State], end))
+			t.tell(t.endEvent(end))
 		}
 		runs = append(runs, end)
 		triggers = append(triggers, t.follow(end, d.permanent, byRun)...)
@@ -249,8 +257,17 @@ func (t *turn) keep(d *ending) error {
 	return nil
 }
 
+// endOf is the instant from which on counts what follows the end of a run: of a lost one, that it was found to be.
+func (t *turn) endOf(r jobhost.Run) time.Time {
+	if r.State == jobhost.RunLost {
+		return t.now
+	}
+	return r.EndedAt
+}
+
 // follow returns the triggers that change because the run r ended, and marks its job when that frees Blocked ones.
 func (t *turn) follow(r jobhost.Run, permanent bool, byRun map[jobhost.RunID]jobhost.Trigger) []jobhost.Trigger {
+	t.ends = append(t.ends, ended{run: r})
 	job := t.jobs[r.Job]
 	if job == nil {
 		return nil // deleted meanwhile: recorded, and nothing follows
@@ -258,17 +275,18 @@ func (t *turn) follow(r jobhost.Run, permanent bool, byRun map[jobhost.RunID]job
 	var out []jobhost.Trigger
 	if w, ok := byRun[r.ID]; ok {
 		if p, err := t.plans.of(w.Schedule); err == nil {
-			w = ready(afterRun(w, p, r.EndedAt), job.Job)
+			w = ready(afterRun(w, p, t.endOf(r)), job.Job)
 			t.fired = append(t.fired, w)
 			out = append(out, w)
 		}
 	}
 	one, ok := retry(job.Job, r, permanent)
 	if !ok {
-		one, ok = recovery(job.Job, r)
+		one, ok = recovery(job.Job, r, t.now)
 	}
 	if ok {
-		t.tell(followEvent(r, one))
+		t.ends[len(t.ends)-1].next = one.Due
+		t.tell(t.followEvent(r, one))
 		if job.RunOnEveryInstance { // it waits in this process, and goes with it
 			t.addLocal(job.Job, one)
 		} else {
@@ -525,6 +543,9 @@ func (t *turn) report(log *slog.Logger) {
 			log.Info("next fire", slog.String("job", f.Key.Job), slog.String("trigger", f.Key.Trigger), slog.Time("at", f.Due))
 		}
 	}
+	for _, d := range t.ends {
+		d.report(log)
+	}
 	for n, why := range t.newHeld.jobs {
 		if t.held.jobs[n] == "" {
 			log.Error("due, but not startable here", slog.String("job", n), slog.String("why", why))
@@ -534,5 +555,23 @@ func (t *turn) report(log *slog.Logger) {
 		if t.held.triggers[k] == "" {
 			log.Error("due, but not startable here", slog.String("job", k.Job), slog.String("trigger", k.Trigger), slog.String("why", why))
 		}
+	}
+}
+
+// report logs an end that somebody has to know of, in one line.
+func (d ended) report(log *slog.Logger) {
+	r := d.run
+	attrs := []any{slog.String("job", r.Job), slog.String("run", string(r.ID)), slog.Int("attempt", r.Attempt)}
+	const most = 512 // of a text that may be the plugin's
+	switch r.State {
+	case jobhost.RunFailed:
+		attrs = append(attrs, slog.String("code", string(r.ErrorCode)), slog.String("message", cut(r.ErrorMessage, most)), slog.Bool("retried", !d.next.IsZero()))
+		if !d.next.IsZero() {
+			attrs = append(attrs, slog.Time("retryAt", d.next))
+		}
+		log.Warn("a run failed", attrs...)
+	case jobhost.RunLost:
+		log.Info("a run was lost", append(attrs, slog.String("message", cut(r.ErrorMessage, most)), slog.Bool("recovered", !d.next.IsZero()))...)
+	case jobhost.RunPending, jobhost.RunRunning, jobhost.RunSucceeded, jobhost.RunCanceled:
 	}
 }

@@ -31,6 +31,7 @@ type Host struct {
 	modules modules
 	slots   *slots
 	total   ceiling
+	masks   maskers
 
 	ctx       context.Context //nolint:containedctx // the host's own life, which Close ends
 	end       context.CancelCauseFunc

@@ -13,6 +13,9 @@ import (
 // preamble begins every core module.
 const preamble = "\x00asm\x01\x00\x00\x00"
 
+// maxSections is how many sections of a module are looked at. Modules have a dozen, and with what debuggers read a few more.
+const maxSections = 10_000
+
 var errTwoSections = fmt.Errorf("the module has two sections %q; want one", jobhost.ManifestSection)
 
 // customSection is where a manifest is in a module.
@@ -24,12 +27,15 @@ type customSection struct {
 // manifestSections finds the sections with a manifest, without reading what is in the others. What is no module, or is cut
 // off, has none: loading it says why.
 func manifestSections(r io.ReaderAt, size int64) (found []customSection, err error) {
-	in := bufio.NewReader(io.NewSectionReader(r, 0, size))
+	in := bufio.NewReaderSize(io.NewSectionReader(r, 0, size), 64)
 	head := make([]byte, len(preamble))
 	if _, err := io.ReadFull(in, head); err != nil || string(head) != preamble {
 		return nil, ignoreEnd(err)
 	}
-	for at := int64(len(preamble)); at < size; {
+	for at, n := int64(len(preamble)), 0; at < size; n++ {
+		if n == maxSections {
+			return nil, fmt.Errorf("the module has more than %d sections", maxSections)
+		}
 		in.Reset(io.NewSectionReader(r, at, size-at))
 		id, err := in.ReadByte()
 		if err != nil {

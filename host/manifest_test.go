@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -136,6 +137,7 @@ func TestAManifestThatCannotBeReadSaysWhy(t *testing.T) {
 	large.Custom("jobhost", make([]byte, jobhost.MaxManifest+1))
 	_, dir := folder(t, map[string][]byte{
 		"two.wasm": two.Bytes(), "large.wasm": large.Bytes(),
+		"many.wasm": append([]byte("\x00asm\x01\x00\x00\x00"), bytes.Repeat([]byte("\x00\x01\x00"), 10_001)...),
 		"side.wasm": says("x"), "side.yaml": make([]byte, jobhost.MaxManifest+1),
 		"open.wasm": says("x"), "open.yaml": []byte("k"),
 	})
@@ -147,7 +149,7 @@ func TestAManifestThatCannotBeReadSaysWhy(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "folder.wasm"), says("x"))
 	want := map[string]string{
-		"two": `the module has two sections "jobhost"; want one`, "large": "at most 256 KiB are allowed",
+		"two": `the module has two sections "jobhost"; want one`, "large": "at most 256 KiB are allowed", "many": "more than 10000 sections",
 		"side": "has more than 256 KiB, which is the most for a manifest", "open": "group or others may write it; chmod go-w it", "folder": "is not a regular file",
 	}
 	if runtime.GOOS == "windows" {

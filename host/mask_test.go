@@ -121,6 +121,17 @@ func bytesIn(b []byte, n int) func(yield func([]byte) bool) {
 	}
 }
 
+func BenchmarkNewMasker(b *testing.B) {
+	for name, secret := range map[string]string{"token": "s3cr3t-token-of-an-api-of-40-characters!", "key": strings.Repeat("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ/+\n", 50)} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				newMasker(forms(secret))
+			}
+		})
+	}
+}
+
 func BenchmarkMask(b *testing.B) {
 	text := bytes.Repeat([]byte("an ordinary line of a log, with nothing in it\n"), 1000)
 	m := newMasker(forms("s3cr3t-token-of-an-api"))

@@ -19,7 +19,7 @@ func TestOnlyTheNewestVersionOfAFileCounts(t *testing.T) {
 	p := &plugin{key: "p"}
 	h.plugins = map[string]*plugin{"p": p}
 	first, second := p.renew(nil), p.renew(nil)
-	if h.settle(t.Context(), p, second, compiled("new"), nil); p.active == nil || p.active.digest != "new" {
+	if _, _, err := h.settle(t.Context(), p, second, compiled("new"), nil); err != nil || p.active == nil || p.active.digest != "new" {
 		t.Fatalf("active is %+v", p.active)
 	}
 	if counts, _, _ := h.settle(t.Context(), p, first, compiled("old"), nil); counts || p.active.digest != "new" || h.modules.byDigest["old"] != nil {

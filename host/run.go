@@ -137,8 +137,19 @@ func (r *run) Read(p []byte) (int, error) {
 	return rand.Read(p[:min(len(p), abi.MaxChunk)])
 }
 
-// guest runs the guest to its end: nil if it returned or exited with success. Whatever it has taken is given back.
-func (r *run) guest() (err error) {
+// guest runs the guest to its end: nil if it returned or exited with success.
+func (r *run) guest() error {
+	return r.within(func(ctx context.Context, instance api.Module) error {
+		if r.module.kind == abi.Command {
+			_, err := instance.ExportedFunction(abi.ExportStart).Call(ctx)
+			return exited(err)
+		}
+		return r.reactor(ctx, instance)
+	})
+}
+
+// within makes an instance and calls it. Whatever it has taken is given back.
+func (r *run) within(call func(context.Context, api.Module) error) (err error) {
 	defer r.close()
 	defer func() {
 		if p := recover(); p != nil {
@@ -165,11 +176,7 @@ func (r *run) guest() (err error) {
 	}
 	defer func() { _ = instance.Close(context.WithoutCancel(ctx)) }() // its only error is that of closing a file for a guest that did not
 	r.meter.attach(instance)
-	if r.module.kind == abi.Command {
-		_, err = instance.ExportedFunction(abi.ExportStart).Call(ctx)
-		return exited(err)
-	}
-	return r.reactor(ctx, instance)
+	return call(ctx, instance)
 }
 
 // reactor initialises a reactor and calls it.

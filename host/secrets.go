@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf16"
 
 	"github.com/jobhost/jobhost"
@@ -87,21 +88,55 @@ func (r *run) readSecrets() error {
 	if len(r.grant.Secrets) == 0 {
 		return nil
 	}
-	var patterns []string
+	var values []string
 	for _, name := range slices.Sorted(maps.Keys(r.grant.Secrets)) {
 		v, err := r.grant.Secrets[name].Read()
 		if err != nil {
 			return &secretError{name, err}
 		}
 		r.secrets = append(r.secrets, [2]string{name, v})
-		patterns = append(patterns, forms(v)...)
+		values = append(values, v)
 	}
-	if r.mask = newMasker(patterns); r.mask != nil {
+	if r.mask = r.host.masks.get(r.grant.key(), values); r.mask != nil {
 		r.call.Sink = maskedSink{r.call.Sink, r.mask}
 		r.stderr.sink = r.call.Sink
 		r.stdoutMask.masker, r.stderrMask.masker = r.mask, r.mask
 	}
 	return nil
+}
+
+// maskers keeps the masker of each job and plugin: making one takes milliseconds when a secret is a key of some kilobytes.
+type maskers struct {
+	mu sync.Mutex
+
+	made map[grantKey]madeMasker
+}
+
+type madeMasker struct {
+	values []string
+	masker *masker
+}
+
+// get returns a masker of secrets, the last one of this grant if they are the same.
+func (ms *maskers) get(key grantKey, values []string) *masker {
+	ms.mu.Lock()
+	last, ok := ms.made[key]
+	ms.mu.Unlock()
+	if ok && slices.Equal(last.values, values) {
+		return last.masker
+	}
+	var patterns []string
+	for _, v := range values {
+		patterns = append(patterns, forms(v)...)
+	}
+	m := newMasker(patterns)
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	if ms.made == nil {
+		ms.made = map[grantKey]madeMasker{}
+	}
+	ms.made[key] = madeMasker{values, m}
+	return m
 }
 
 // maskedSink hides secrets in what a run says.

@@ -129,17 +129,23 @@ func (r *run) do(req *http.Request, to abi.Endpoint) (int32, abi.Errno) {
 	if t := p.span.Traceparent(); t != "" {
 		req.Header.Set("Traceparent", t)
 	}
+	took := false
+	defer func() { // also when the run has ended meanwhile
+		if !took {
+			cancel()
+			p.span.End(false)
+		}
+	}()
 	var err error
 	r.unlessStopped(cancel, func() {
 		p.Response, err = r.web.client.Do(req.WithContext(ctx)) //nolint:bodyclose // the guest does, or the end of the run
 	})
 	if err != nil {
-		cancel()
 		refused, class := r.explain(abi.FuncHTTPSend, err)
 		p.span.SetAttribute("error.type", class)
-		p.span.End(false)
 		return 0, refused
 	}
+	took = true
 	p.span.SetAttribute("http.response.status_code", strconv.Itoa(p.StatusCode))
 	p.span.SetAttribute("network.protocol.version", strconv.Itoa(p.ProtoMajor)+"."+strconv.Itoa(p.ProtoMinor))
 	if p.StatusCode >= http.StatusBadRequest {

@@ -45,6 +45,7 @@ func (r *run) newWeb() *web {
 		TLSHandshakeTimeout:    handshakeTimeout,
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: abi.MaxHTTPHead,
+		MaxIdleConns:           abi.MaxResponses,
 		MaxIdleConnsPerHost:    abi.MaxResponses,
 		IdleConnTimeout:        time.Minute,
 		Protocols:              protocols,

@@ -101,6 +101,18 @@ func TestARequestThatWaitsEndsWithTheRun(t *testing.T) {
 	}
 }
 
+func TestTheSpanOfARequestEndsWithTheRun(t *testing.T) {
+	arrived := make(chan struct{}, 1)
+	s := newSite(t, func(_ http.ResponseWriter, req *http.Request) { arrived <- struct{}{}; <-req.Context().Done() })
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-arrived; cancel() }()
+	tr := &trace{}
+	out := caller(t, s.config(), s.grant()).Run(ctx, jobhost.Call{Plugin: "calls", Run: sample(callData(t, send(s.at("example.com", "/")))), Span: tr.root()})
+	if out.Code != jobhost.Canceled || tr.events[len(tr.events)-1] != "end run/GET false" {
+		t.Errorf("got %+v, %q", out, tr.events)
+	}
+}
+
 func TestARequestThatWaitsIsInterruptedByTheRequestToStop(t *testing.T) {
 	for name, prepare := range hanging(t) {
 		t.Run(name, func(t *testing.T) {

@@ -34,7 +34,7 @@ type Service struct {
 // of its own, and every closure of an Update is called twice.
 func Scheduler(t *testing.T, open SchedulerOpener) {
 	t.Helper()
-	for _, c := range slices.Concat(defineCases, pauseCases, requestCases, cancelCases, readCases, historyCases, logCases, eventCases, serviceCases) {
+	for _, c := range slices.Concat(defineCases, pauseCases, requestCases, cancelCases, readCases, historyCases, logCases, eventCases, serviceCases, replayCases) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newService(t, open)

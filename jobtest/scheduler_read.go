@@ -1,6 +1,7 @@
 package jobtest
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -59,6 +60,22 @@ var readCases = []schedulerCase{
 		is(s, "an interval", s.status("j").Triggers[0], jobhost.TriggerStatus{
 			Name: "slow", Schedule: "every 10m", State: "Waiting", NextFireAt: s.at(10 * time.Minute), Priority: 5,
 		})
+	}},
+	{name: "a run in progress shows how far it says that it is, and the history does not", test: func(s *service) {
+		s.define(jobhost.NewJob("j", "p"))
+		s.does("j", func(_ context.Context, c jobhost.Call) jobhost.Outcome {
+			c.Sink.Progress(1, 10, "begun")
+			time.Sleep(time.Second)
+			c.Sink.Progress(7, 10, "nearly there")
+			time.Sleep(time.Minute)
+			return jobhost.Outcome{}
+		})
+		end := s.begin("j")
+		is(s, "at first", s.only("j").Progress, &jobhost.Progress{Done: 1, Total: 10, Msg: "begun", At: s.began})
+		s.until(2 * time.Second)
+		is(s, "later", s.only("j").Progress, &jobhost.Progress{Done: 7, Total: 10, Msg: "nearly there", At: s.at(time.Second)})
+		<-end
+		is(s, "after it", s.only("j").Progress, nil)
 	}},
 	{name: "an explanation says why a job is not running now", test: func(s *service) {
 		s.define(jobhost.NewJob("bare", "p"), minutely("later"), minutely("busy"), minutely("paused"), jobhost.NewJob("over", "p", jobhost.NewTrigger("t", "once 1999-01-01T00:00:00Z")))

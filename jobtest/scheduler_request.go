@@ -162,6 +162,34 @@ var requestCases = []schedulerCase{
 			Data: json.RawMessage(`{"a":1,"b":2}`), StartedAt: s.at(time.Hour), EndedAt: s.at(time.Hour),
 		})
 	}},
+	{name: "S-191 enqueued runs are listed by their state until they start", test: func(s *service) {
+		local := jobhost.NewJob("local", "p")
+		local.RunOnEveryInstance = true
+		s.define(jobhost.NewJob("a", "p"), jobhost.NewJob("b", "p"), local)
+		for _, name := range []jobhost.Name{"a", "b", "local"} {
+			s.enqueue(jobhost.EnqueueRequest{Job: name, At: s.at(time.Hour)})
+		}
+		s.run("a")
+		count := func(q jobhost.RunQuery) int {
+			s.Helper()
+			n, err := s.CountRuns(s.Context(), q)
+			is(s, "error", err, nil)
+			is(s, "listed", len(s.runs(q)), n)
+			return n
+		}
+		pending := []jobhost.RunState{jobhost.RunPending}
+		is(s, "pending", count(jobhost.RunQuery{States: pending}), 3)
+		is(s, "pending of a", count(jobhost.RunQuery{Job: "a", States: pending}), 1)
+		is(s, "pending of the local job", count(jobhost.RunQuery{Job: "local", States: pending}), 1)
+		is(s, "the history of a", count(jobhost.RunQuery{Job: "a"}), 1)
+		is(s, "a page", len(s.runs(jobhost.RunQuery{States: pending, Skip: 1, Limit: 1})), 1)
+		for _, r := range s.runs(jobhost.RunQuery{States: pending}) {
+			is(s, "start of one that has none", r.StartedAt, time.Time{})
+		}
+		s.until(2 * time.Hour)
+		is(s, "pending after the start", count(jobhost.RunQuery{States: pending}), 0)
+		is(s, "the history", count(jobhost.RunQuery{}), 4)
+	}},
 	{name: "S-183 enqueuing is answered item by item", test: func(s *service) {
 		s.define(jobhost.NewJob("j", "p"))
 		got := s.Enqueue(s.Context(), []jobhost.EnqueueRequest{

@@ -2,6 +2,8 @@ package jobtest
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"time"
 
@@ -35,6 +37,43 @@ var serviceCases = []schedulerCase{
 		is(s, "on request", s.run("j").State, jobhost.RunSucceeded)
 		s.explains("j", "Draining")
 	}},
+	{name: "a job's values outlive its runs, are its own, and go with it", test: func(s *service) {
+		s.define(jobhost.NewJob("j", "p"), jobhost.NewJob("k", "p"))
+		late := make(chan jobhost.KV, 1)
+		s.does("j", func(ctx context.Context, c jobhost.Call) jobhost.Outcome {
+			before, _, err := c.KV.Get(ctx, "seen")
+			if err == nil {
+				err = c.KV.Set(ctx, "seen", append(before, 'x'))
+			}
+			if err != nil {
+				return jobhost.Outcome{Code: "E_KV", Message: err.Error()}
+			}
+			late <- c.KV
+			return jobhost.Outcome{Output: before}
+		})
+		s.does("k", func(ctx context.Context, c jobhost.Call) jobhost.Outcome {
+			keys, err := c.KV.Keys(ctx, "")
+			return jobhost.Outcome{Output: fmt.Append(nil, keys, err)}
+		})
+		said := func(name jobhost.Name) string {
+			s.Helper()
+			r := s.run(name)
+			is(s, "end of "+name, r.ErrorMessage, "")
+			out, err := s.Scheduler.Output(s.Context(), r.ID)
+			is(s, "error", err, nil)
+			return string(out)
+		}
+		is(s, "what the first run finds", said("j"), "")
+		if err := (<-late).Set(s.Context(), "seen", nil); !errors.Is(err, jobhost.ErrRunOver) {
+			s.Errorf("a run that is over writes: %v, want %v", err, jobhost.ErrRunOver)
+		}
+		is(s, "what the second finds", said("j"), "x")
+		<-late
+		is(s, "what another job finds", said("k"), "[] <nil>")
+		s.Delete(s.Context(), []jobhost.Name{"j"})
+		s.define(jobhost.NewJob("j", "p"))
+		is(s, "what a new job of the name finds", said("j"), "")
+	}},
 	{name: "S-188 every operation says that the store is unreachable, and works again after it", test: func(s *service) {
 		s.define(minutely("j"), jobhost.NewJob("k", "p"))
 		id := s.run("k").ID
@@ -48,7 +87,7 @@ var serviceCases = []schedulerCase{
 		}
 		s.store.fail(nil)
 		time.Sleep(5 * time.Second)
-		is(s, "runs of what was due meanwhile", len(s.runs(jobhost.RunQuery{Job: "j"})), 1)
+		is(s, "what was due meanwhile", s.only("j").ScheduledAt, s.at(time.Minute))
 		for op, err := range merged(s.reads(s.Context(), id), s.changes()) {
 			is(s, op, codeOf(err), "")
 		}

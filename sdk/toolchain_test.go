@@ -36,14 +36,14 @@ func find(t *testing.T, language string) toolchain {
 	case "c":
 		clang := cmp.Or(os.Getenv("WASI_CC"), "clang")
 		if try(clang, "a.c", "#include <stdio.h>\nint main(void) { return puts(\"\"); }\n", "--target=wasm32-wasi", "-o", "c.wasm") {
-			return toolchain{variables: "CC=" + clang}
+			return toolchain{variables: "CC=" + clang + " WASI_CC=" + clang}
 		}
 		return toolchain{missing: "clang with a C library for WebAssembly; apt-get install clang lld wasi-libc libclang-rt-14-dev-wasm32, or name one in WASI_CC"}
 	case "rust":
 		for _, rustc := range []string{os.Getenv("WASI_RUSTC"), "rustc", "/usr/bin/rustc"} {
 			for _, target := range []string{"wasm32-wasip1", "wasm32-wasi"} {
 				if rustc != "" && try(rustc, "a.rs", "fn main() {}", "--target", target, "-o", "rust.wasm") {
-					return toolchain{variables: "RUSTC=" + rustc + " TARGET=" + target}
+					return toolchain{variables: "RUSTC=" + rustc + " WASI_RUSTC=" + rustc + " TARGET=" + target + " WASI=" + target}
 				}
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobhost/jobhost/api"
+	"github.com/jobhost/jobhost/config"
 )
 
 // serverVariable names the server in the environment.
@@ -48,16 +49,30 @@ func (f *client) chosen() string {
 	return ""
 }
 
-// address is the server that was named, or the socket of the configuration.
+// address is the server that was named, or the socket of the configuration. What is wrong with a configuration keeps nobody
+// from asking a host that runs.
 func (f *client) address() (string, error) {
 	if s := f.chosen(); s != "" {
 		return s, nil
 	}
-	s, _, err := f.cli.settings(*f.config)
+	files, err := readConfig(*f.config)
 	if err != nil {
-		return "", err
+		if len(*f.config) > 0 {
+			return "", err
+		}
+		f.cli.say("warning: %s", visible(message(err)))
 	}
-	return s.HTTP.Socket, nil
+	for _, p := range config.Misnamed(f.cli.environ) {
+		f.cli.say("warning: %s", visible(p.Error()))
+	}
+	socket, err := config.Socket(config.Sources{Files: files, Environ: f.cli.environ})
+	if err != nil {
+		for _, line := range lines(err) {
+			f.cli.say("warning: %s", visible(line))
+		}
+		f.cli.say("warning: with that the host is looked for at %s; --socket or --server can say where it is", socket)
+	}
+	return socket, nil
 }
 
 // dial returns a client and the context of its calls, which an interrupt ends. The caller calls done at the end.

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -76,4 +78,45 @@ func format(cmd *cobra.Command) *string {
 	form := asTable
 	cmd.Flags().VarP(choice{&form, []string{asTable, asJSON}}, "output", "o", "write a table with local times, or JSON with UTC ones")
 	return &form
+}
+
+// mistake says what is wrong with the value of a flag, without the words of the parser behind it.
+func mistake(err error) string {
+	text, why, ok := strings.Cut(err.Error(), " flag: ")
+	number, isNumber := errors.AsType[*strconv.NumError](err)
+	switch {
+	case !ok:
+		return err.Error()
+	case isNumber && number.Func == "ParseBool":
+		why = "want true or false"
+	case isNumber && errors.Is(err, strconv.ErrRange):
+		why = "want a number that is not so large"
+	case isNumber:
+		why = "want a whole number"
+	case strings.HasPrefix(why, "time: "):
+		why = "want a duration such as 90s or 10m"
+	}
+	return text + " flag: " + why
+}
+
+// document completes the help of a command and those below it: which exit codes it has.
+func document(cmd *cobra.Command) {
+	for _, below := range cmd.Commands() {
+		document(below)
+	}
+	if cmd.HasSubCommands() {
+		return
+	}
+	if cmd.Long == "" {
+		cmd.Long = cmd.Short + "."
+	}
+	codes := []string{"0 ok", "1 failed", "2 wrong use or configuration"}
+	if cmd.Flags().Lookup("server") != nil {
+		codes = append(codes, "3 not there", "4 something is in the way", "5 no host answers")
+		if cmd.Flags().Lookup("timeout") != nil {
+			codes = append(codes, "124 waited too long")
+		}
+		codes = append(codes, "130 interrupted")
+	}
+	cmd.Long += "\n\nExit codes: " + strings.Join(codes, ", ") + "."
 }

@@ -31,6 +31,8 @@ start and end. A line an event, in JSON with -o json.`,
 			switch {
 			case errors.Is(err, context.Canceled):
 				return nil // the usual end
+			case jobhost.CodeOf(err) == jobhost.NotServing && !nobodyThere(err):
+				return exit{exitUnreachable, fmt.Errorf("the host is gone: %s", message(err))}
 			case err != nil:
 				return err
 			case *job != "" && e.Job != *job:

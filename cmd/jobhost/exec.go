@@ -26,33 +26,35 @@ const execJob = "exec"
 
 // trial is what jobhost exec was asked to do.
 type trial struct {
-	file, data, job string
-	config          *[]string
-	timeout         time.Duration
-	dirs, env, args []string
+	file, job      string
+	data           *string
+	config         *[]string
+	timeout        time.Duration
+	now            string // the planned time
+	values         string // the file of durable values
+	private, quiet bool
+
+	dirs, env, args, hosts, secrets []string
 }
 
 func (c *cli) exec() *cobra.Command {
 	var t trial
 	cmd := &cobra.Command{
 		Use: "exec <file.wasm>", Short: "Run a plugin once, without a host and a store", Args: takes(1, 1, "one file"),
-		Long: `Run a plugin once, as a host would run it, without a host and a store. What it returns goes to standard output, its log
-to standard error. It may use nothing but what the flags grant; with --job it has the grants, data and time limit of that
-job in the configuration.`,
+		Long: `Run a plugin once, in the same sandbox as a host's runs, without a host and a store. What it returns goes to standard
+output, its log to standard error, and at the end what it took. It may use nothing but what the flags grant; with --job it
+has the grants, data and time limit of that job in the configuration, and what the flags grant beside.
+
+Compiled plugins are kept in the user's cache folder, under jobhost.`,
 		Example: `  jobhost exec plugins/hello.wasm --data '{"name": "you"}'
   jobhost exec plugins/csv-report.wasm --data @order.json --dir ./in:/in:ro --dir ./out:/out:rw
-  jobhost exec plugins/csv-report.wasm --job reports.nightly -c jobhost.yaml`,
+  jobhost exec plugins/poller.wasm --http api.example.com --secret TOKEN=env:API_TOKEN --kv state.json
+  jobhost exec plugins/csv-report.wasm --job reports.nightly -c jobhost.yaml --now 2026-12-31T23:00:00Z`,
 	}
-	t.config = configFlag(cmd)
-	data := dataFlag(cmd)
-	flags := cmd.Flags()
-	flags.StringVar(&t.job, "job", "", "run as this job of the configuration")
-	flags.DurationVar(&t.timeout, "timeout", 0, "time limit of the run (default: none)")
-	flags.StringArrayVar(&t.dirs, "dir", nil, "folder to grant: host:guest:ro or host:guest:rw")
-	flags.StringArrayVar(&t.env, "env", nil, "environment variable to grant: NAME=value")
-	flags.StringArrayVar(&t.args, "arg", nil, "argument to grant")
+	t.flags(cmd)
+	cmd.Flags().BoolVarP(&t.quiet, "quiet", "q", false, "do not say what the run took")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		t.file, t.data = args[0], *data
+		t.file = args[0]
 		return c.try(t)
 	}
 	return cmd
@@ -77,27 +79,32 @@ func (c *cli) try(t trial) error {
 	if t.timeout > 0 {
 		call.Deadline = time.Now().Add(t.timeout)
 	}
+	began := time.Now()
 	out := interruptible(func(ctx context.Context, stop <-chan struct{}) jobhost.Outcome {
 		call.Stop = stop
 		return h.Run(ctx, call)
 	})
-	if _, err := c.out.Write(out.Output); err != nil {
+	took := time.Since(began)
+	if err := writeGuest(c.out, out.Output); err != nil {
 		return err
 	}
+	if !t.quiet {
+		c.say("took %s, fuel %d, memory %s", took.Round(10*time.Microsecond), out.Fuel, mebibytes(out.PeakMemory))
+	}
 	if out.Code != "" {
-		return exit{exitFailed, fmt.Errorf("the run failed: %s (%s)", out.Message, out.Code)}
+		return exit{exitFailed, fmt.Errorf("the run failed: %s (%s)", oneLine(out.Message), out.Code)}
 	}
 	return nil
 }
 
 // prepare is the call and the host for it.
 func (c *cli) prepare(t *trial) (jobhost.Call, host.Config, error) {
-	data, err := c.data(t.data)
+	data, err := c.data(*t.data)
 	if err != nil {
 		return jobhost.Call{}, host.Config{}, err
 	}
 	cfg := host.Defaults()
-	cfg.Cache = trialCache()
+	cfg.Cache, cfg.Manifest = trialCache(), understand
 	key := strings.TrimSuffix(filepath.Base(t.file), ".wasm")
 	if !jobhost.ValidName(key) {
 		key = "plugin"
@@ -127,7 +134,21 @@ func (c *cli) prepare(t *trial) (jobhost.Call, host.Config, error) {
 		return jobhost.Call{}, host.Config{}, err
 	}
 	cfg.Grants = []host.Grant{grant}
-	return jobhost.Call{Run: trialRun(grant.Job, data), Plugin: grant.Plugin, Sink: talk{c}}, cfg, nil
+	call := jobhost.Call{Run: trialRun(grant.Job, data), Plugin: grant.Plugin, Sink: talk{c}}
+	if t.now != "" {
+		if call.Run.ScheduledAt, err = time.Parse(time.RFC3339, t.now); err != nil {
+			return jobhost.Call{}, host.Config{}, usage("--now is %q; want an instant such as 2026-12-31T23:00:00Z", t.now)
+		}
+		call.Run.ScheduledAt = call.Run.ScheduledAt.UTC()
+	}
+	if grant.KV {
+		values, err := openValues(t.values)
+		if err != nil {
+			return jobhost.Call{}, host.Config{}, usage("--kv: %w", err)
+		}
+		call.KV = values
+	}
+	return call, cfg, nil
 }
 
 // jobOf is the job of the configuration that is to be tried.
@@ -144,30 +165,6 @@ func (c *cli) jobOf(t *trial) (config.Job, *config.Settings, error) {
 	return config.Job{}, nil, &jobhost.Error{
 		Code: jobhost.NotFoundJob, Msg: fmt.Sprintf("job %q is not in the configuration", t.job), Hint: "name its file with -c",
 	}
-}
-
-// grants adds what the flags grant.
-func (t *trial) grants(g *host.Grant) error {
-	g.Args = append(g.Args, t.args...)
-	for _, e := range t.env {
-		name, value, ok := strings.Cut(e, "=")
-		if !ok {
-			return usage("--env is %q; want NAME=value", e)
-		}
-		if g.Env == nil {
-			g.Env = map[string]string{}
-		}
-		g.Env[name] = value
-	}
-	for _, d := range t.dirs {
-		parts := strings.Split(d, ":")
-		n := len(parts)
-		if n < 3 || parts[n-1] != string(host.ReadOnly) && parts[n-1] != string(host.ReadWrite) {
-			return usage("--dir is %q; want host:guest:ro or host:guest:rw", d)
-		}
-		g.Dirs = append(g.Dirs, host.Dir{Host: strings.Join(parts[:n-2], ":"), Guest: parts[n-2], Mode: host.Mode(parts[n-1])})
-	}
-	return nil
 }
 
 // trialRun is a run that no history knows.
@@ -230,12 +227,20 @@ func interruptible(f func(ctx context.Context, stop <-chan struct{}) jobhost.Out
 // talk writes the log of a run to standard error.
 type talk struct{ c *cli }
 
-func (t talk) Log(_ int, msg string) { t.c.say("%s", msg) }
+func (t talk) Log(_ int, msg string) { t.say(msg) }
 
 func (t talk) Progress(done, total int64, msg string) {
 	if total > 0 {
-		t.c.say("progress: %d of %d %s", done, total, msg)
+		t.say(fmt.Sprintf("progress: %d of %d %s", done, total, msg))
 		return
 	}
-	t.c.say("progress: %d %s", done, msg)
+	t.say(fmt.Sprintf("progress: %d %s", done, msg))
+}
+
+// say writes what a plugin says, so that it does not steer a terminal.
+func (t talk) say(msg string) {
+	if terminal(t.c.err) {
+		msg = visible(msg)
+	}
+	t.c.say("%s", msg)
 }

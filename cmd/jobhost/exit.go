@@ -18,6 +18,7 @@ const (
 	exitConflict    = 4   // something else is in the way
 	exitUnreachable = 5   // no host answers, or it starts or stops
 	exitTimeout     = 124 // waited too long
+	exitInterrupted = 130 // an interrupt ended the waiting
 )
 
 // exit is an error that knows its exit code. Without a message nothing is printed: all was said before.
@@ -97,8 +98,11 @@ func exitCode(err error) int {
 	if e, ok := errors.AsType[exit](err); ok {
 		return e.code
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
 		return exitTimeout
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
 	}
 	code := jobhost.CodeOf(err)
 	if code == jobhost.NotServing {
@@ -114,4 +118,12 @@ func exitCode(err error) int {
 		return exitConflict
 	}
 	return exitFailed
+}
+
+// message is what an error says, without its operation and code.
+func message(err error) string {
+	if e, ok := errors.AsType[*jobhost.Error](err); ok {
+		return e.Msg
+	}
+	return err.Error()
 }

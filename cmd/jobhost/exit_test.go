@@ -32,7 +32,7 @@ func TestErrorsHaveACodeAndALineEach(t *testing.T) {
 		"a store without access": {ours(jobhost.StoreUnreachable), 1, "jobhost: it; is so; mend it (SCHEDULING_UNAVAILABLE_003)"},
 		"UNEXPECTED":             {ours(jobhost.Unexpected), 1, "jobhost: it; is so; mend it (SCHEDULING_UNEXPECTED_001)"},
 		"waited too long":        {context.DeadlineExceeded, 124, "jobhost: waited too long; what was asked for may still happen"},
-		"interrupted":            {context.Canceled, 1, "jobhost: interrupted; what was asked for may still happen"},
+		"interrupted":            {context.Canceled, 130, "jobhost: interrupted; what was asked for may still happen"},
 		"several":                {joined([]error{ours(jobhost.NotFoundJob), errors.New("b")}), 3, "jobhost: it; is so; mend it (SCHEDULING_NOTFOUND_001)|jobhost: b"},
 		"problems of a file":     {exit{2, config.Problems{{Pos: config.Position{File: "f", Line: 1, Column: 2}, Key: "k", Msg: "m"}, {Key: "l", Msg: "n"}}}, 2, "f:1:2: k: m|l: n"},
 		"a store that is in use": {ofHost(ours(jobhost.StoreUnreachable)), 1, "jobhost: it; is so; mend it (SCHEDULING_UNAVAILABLE_003)"},

@@ -14,7 +14,7 @@ func (c *cli) job() *cobra.Command {
 	return c.group("job", "Look at and steer the jobs of a running host", `  jobhost job ls
   jobhost job trigger nightly --data '{"full": true}'
   jobhost job pause nightly/workdays --reason "the database is being moved"`,
-		c.jobLs(), c.jobShow(), c.jobExplain(), c.jobTrigger(), c.jobEnqueue(), c.jobPause(), c.jobResume(), c.jobApply(), c.jobRestore(), c.jobDelete())
+		c.jobLs(), c.jobShow(), c.jobExplain(), c.jobTrigger(), c.jobEnqueue(), c.jobPause(), c.jobResume(), c.jobApply(), c.jobDiff(), c.jobRestore(), c.jobDelete())
 }
 
 // each asks for several items and says for each what became of it. The error joins those that failed.

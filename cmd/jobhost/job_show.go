@@ -4,15 +4,19 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/jobhost/jobhost"
+	"github.com/jobhost/jobhost/api"
 )
 
 func (c *cli) jobShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show <job>", Short: "Describe a job and its triggers", Args: takes(1, 1, "the name of a job"),
+		Long: `Describe a job: what it does now, how it is defined, its triggers, and what the host that answers lets it use. Secrets and
+the values of variables are not shown.`,
 		Example: `  jobhost job show nightly
   jobhost job show nightly -o json`,
 	}
@@ -27,25 +31,43 @@ func (c *cli) jobShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		def, err := jobhost.One(s.Definitions(ctx, args))
+		if err != nil {
+			return err
+		}
+		grants, err := s.Grants(ctx, args[0])
+		if err != nil {
+			return err
+		}
 		if *form == asJSON {
-			return c.writeJSON(st)
+			return c.writeJSON(shownJob{st, api.DefinitionOf(def), grants})
 		}
 		x, err := s.Explain(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		return c.describeJob(st, x.Answer)
+		return c.describeJob(st, def, grants, x.Answer)
 	}
 	return cmd
 }
 
-func (c *cli) describeJob(st jobhost.JobStatus, now string) error {
+// shownJob is all about a job: what it does, how it is defined, and what this node lets it use.
+type shownJob struct {
+	jobhost.JobStatus
+
+	Definition api.Definition `json:"definition"`
+	Grants     []string       `json:"grants"`
+}
+
+func (c *cli) describeJob(st jobhost.JobStatus, def jobhost.JobDef, grants []string, now string) error {
 	last := lastRun(st)
 	if st.Last != nil {
 		last += ", run " + string(st.Last.ID)
 	}
 	err := c.pairs("Name", st.Name, "Plugin", st.Plugin, "Description", st.Description, "Source", st.Source.String(),
-		"State", jobState(st), "Paused because", st.PauseReason, "Now", oneLine(now), "Next", clock(st.NextRun), "Last", last)
+		"State", jobState(st), "Paused because", st.PauseReason, "Now", now, "Next", clock(st.NextRun), "Last", last,
+		"Timeout", orNone(def.Timeout), "Retry", retryWords(def.Retry), "Overlap", overlapWords(def), "Data", string(def.Data),
+		"Grants", strings.Join(grants, "; "))
 	if err != nil || len(st.Triggers) == 0 {
 		return err
 	}
@@ -55,6 +77,40 @@ func (c *cli) describeJob(st jobhost.JobStatus, now string) error {
 	return writeList(c, asTable, st.Triggers, "TRIGGER STATE NEXT LAST FIRED SCHEDULE REMARK", func(t jobhost.TriggerStatus) []string {
 		return []string{t.Name, t.State, clock(t.NextFireAt), clock(t.LastFiredAt), number(t.FiredCount), t.Schedule, remark(t)}
 	})
+}
+
+func orNone(d time.Duration) string {
+	if d == 0 {
+		return "none"
+	}
+	return d.String()
+}
+
+func retryWords(r *jobhost.RetryPolicy) string {
+	switch {
+	case r == nil:
+		return "none"
+	case r.Exponential && r.MaxDelay > 0:
+		return fmt.Sprintf("%d times, after %v and twice as long each time, at most %v", r.MaxRetries, r.Delay, r.MaxDelay)
+	case r.Exponential:
+		return fmt.Sprintf("%d times, after %v and twice as long each time", r.MaxRetries, r.Delay)
+	}
+	return fmt.Sprintf("%d times, %v apart", r.MaxRetries, r.Delay)
+}
+
+// overlapWords says what else is special about the runs of a job.
+func overlapWords(def jobhost.JobDef) string {
+	words := []string{"never overlaps itself"}
+	if def.AllowConcurrent {
+		words[0] = "runs may overlap"
+	}
+	if def.RunOnEveryInstance {
+		words = append(words, "runs on every node")
+	}
+	if def.RequestsRecovery {
+		words = append(words, "runs again when its node is lost")
+	}
+	return strings.Join(words, ", ")
 }
 
 // remark is what should be known about a trigger beside its state.

@@ -5,6 +5,8 @@
 //	jobhost job | run | node | plugin ...   what a running host has, through its socket
 //	jobhost events                          what happens there
 //	jobhost db                              its store, also while no host runs
+//	jobhost init | validate | config        its configuration
+//	jobhost doctor                          what is wrong with it
 //
 // Standard output is data, standard error is talk. The exit code is 0 when all went well, 1 when something or a run
 // failed, 2 for a wrong use or configuration, 3 for something that is not there, 4 for a conflict, 5 when no host
@@ -40,7 +42,7 @@ type cli struct {
 
 func (c *cli) root() *cobra.Command {
 	cmd := c.group("jobhost", "Run scheduled jobs that are compiled to WebAssembly", "",
-		c.serve(), c.validate(), c.exec(), c.newProject(), c.next(), c.plugin(), c.job(), c.run(), c.node(), c.events(), c.db(), c.version())
+		c.serve(), c.init(), c.validate(), c.config(), c.doctor(), c.exec(), c.newProject(), c.next(), c.plugin(), c.job(), c.run(), c.node(), c.events(), c.db(), c.version())
 	cmd.Long = `jobhost runs scheduled jobs that are compiled to WebAssembly.
 
 The host is "jobhost serve". All other commands either need no host, or ask a running one through the socket in its

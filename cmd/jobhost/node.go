@@ -33,6 +33,7 @@ type node struct {
 	server    *api.Server
 	plugins   chan struct{} // of size one: the plugins have changed
 	ready     atomic.Bool   // it was, once; a reload does not change that
+	grants    atomic.Pointer[[]host.Grant]
 }
 
 // openNode opens everything that a node needs, in this order: what a second process would collide with comes first. On
@@ -41,7 +42,7 @@ func openNode(s *config.Settings, log *slog.Logger) (n *node, err error) {
 	n = &node{settings: s, log: log, plugins: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, n.close())
+			err = errors.Join(occupied(s, err), n.close())
 		}
 	}()
 	if err := n.makeFolders(); err != nil {
@@ -58,6 +59,7 @@ func openNode(s *config.Settings, log *slog.Logger) (n *node, err error) {
 		return n, exit{exitUsage, err}
 	}
 	hc := hostConfig(s)
+	n.grants.Store(&hc.Grants)
 	hc.Log = log
 	hc.Changed = func() {
 		select {
@@ -146,33 +148,16 @@ func hostConfig(s *config.Settings) host.Config {
 	cfg.Dir, cfg.Watch = s.Plugins.Dir, true
 	cfg.Cache = filepath.Join(s.DataDir, "cache")
 	cfg.Private = []string{s.DataDir}
+	cfg.Manifest = understand
 	cfg.MaxMemory, cfg.MaxTotalMemory = s.Plugins.MaxMemory, s.Plugins.MaxTotalMemory
 	cfg.Grants = grantsOf(s)
 	return cfg
 }
 
-func grantsOf(s *config.Settings) (grants []host.Grant) {
-	for _, g := range s.Grants {
-		grant := host.Grant{
-			Job: g.Job, Plugin: g.Plugin, Args: g.Args, Env: g.Env,
-			MaxMemory: g.MaxMemory, MaxOutput: g.MaxOutput, MaxLog: g.MaxLog, MaxFuel: g.MaxFuel,
-		}
-		for _, d := range g.Dirs {
-			mode := host.ReadOnly
-			if d.Write {
-				mode = host.ReadWrite
-			}
-			grant.Dirs = append(grant.Dirs, host.Dir{Host: d.Host, Guest: d.Guest, Mode: mode})
-		}
-		grants = append(grants, grant)
-	}
-	return grants
-}
-
 func (n *node) listen() (err error) {
 	cfg := api.Defaults()
 	cfg.Version, cfg.Log, cfg.Now, cfg.Ready = version, n.log, time.Now, n.notReady
-	cfg.Store = keeperOf(n.store)
+	cfg.Store, cfg.Grants = keeperOf(n.store), n.granted
 	n.server, err = api.NewServer(n.settings.HTTP.Socket, api.NewHandler(n.engine, cfg), cfg)
 	return err
 }

@@ -8,13 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/jobhost/jobhost/config"
 	"github.com/jobhost/jobhost/host"
 )
 
 func (c *cli) pluginInspect() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "inspect <file.wasm>", Short: "Say what a module is and what it could use", Args: takes(1, 1, "one file"),
-		Long: `Say what a module is and, by its imports, what it could use, before anything is granted to it. The module is not run.
+		Long: `Say what a module is and, by its imports, what it could use, before anything is granted to it; and by its manifest, what it would
+like to be granted and which jobs it brings. The module is not run.
 The exit code is 1 when the host would not load it.`,
 		Example: `  jobhost plugin inspect plugins/hello.wasm
   jobhost plugin inspect plugins/hello.wasm -o json | jq .imports`,
@@ -25,10 +27,22 @@ The exit code is 1 when the host would not load it.`,
 		if err != nil {
 			return err
 		}
+		var d *described
+		switch m, err := manifestOf(args[0], nil); {
+		case err != nil:
+			in.Problems = append(in.Problems, "the manifest is wrong: "+flat(err.Error()))
+		case m != nil:
+			if d, err = c.forecastManifest(m, &config.Settings{}); err != nil {
+				return err
+			}
+		}
 		if *form == asJSON {
-			err = c.writeJSON(in)
+			err = c.writeJSON(struct {
+				host.Inspection
+				Manifest *described `json:"manifest,omitempty"`
+			}{in, d})
 		} else {
-			err = c.describeModule(in)
+			err = c.describeModule(in, d)
 		}
 		if err == nil && len(in.Problems) > 0 {
 			return exit{exitFailed, fmt.Errorf("%s would not be loaded: %s", in.File, strings.Join(in.Problems, "; "))}
@@ -49,14 +63,25 @@ func inspect(file string) (in host.Inspection, err error) {
 	return in, errors.Join(err, h.Close(ctx))
 }
 
-func (c *cli) describeModule(in host.Inspection) error {
+func (c *cli) describeModule(in host.Inspection, d *described) error {
 	most := ""
 	if in.MaxMemory > 0 {
 		most = mebibytes(in.MaxMemory)
 	}
-	return c.pairs("File", in.File, "Kind", in.Kind, "Language", in.Language, "Size", fmt.Sprintf("%d bytes", in.Size), "SHA-256", in.Digest,
+	if d == nil {
+		d = &described{}
+	}
+	return c.pairs("File", in.File, "Manifest", d.From, "Key", d.Key, "Version", d.Version, "Description", d.Description, "Kind", in.Kind, "Language", in.Language, "Size", fmt.Sprintf("%d bytes", in.Size), "SHA-256", in.Digest,
 		"Functions", number(in.Functions), "Memory at start", mebibytes(in.MinMemory), "Memory at most", most,
-		"Could use", strings.Join(in.Uses, ", "), "Imports", symbols(in.Imports), "Exports", symbols(in.Exports))
+		"Could use", strings.Join(in.Uses, ", "), "Would like", wanted(d.Wants), "Jobs", jobNames(d.Jobs), "Imports", symbols(in.Imports), "Exports", symbols(in.Exports))
+}
+
+func jobNames(jobs []describedJob) string {
+	names := make([]string, len(jobs))
+	for i, j := range jobs {
+		names[i] = j.Name
+	}
+	return strings.Join(names, ", ")
 }
 
 func mebibytes(n uint64) string { return fmt.Sprintf("%.2f MiB", float64(n)/(1<<20)) }

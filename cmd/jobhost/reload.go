@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/jobhost/jobhost"
 	"github.com/jobhost/jobhost/config"
 )
 
-// reloader changes what a running node does to what its configuration says now: jobs, calendars and grants. The rest of
+// reloader changes what a running node does to what its configuration and its plugins' manifests say now: jobs, calendars and
+// grants. The rest of
 // the settings is that of the start.
 type reloader struct {
 	*node
@@ -23,17 +25,22 @@ type reloader struct {
 // reload takes new files. It waits for plugins that are being compiled, and then touches only what has changed. What is
 // wrong is its error; then the last good configuration stays, unless the store failed half way, which a further call mends.
 func (r *reloader) reload(ctx context.Context, files []config.File) error {
-	loaded, err := r.load(files)
-	if err != nil {
-		return err
-	}
-	next := *r.settings
-	next.Calendars, next.Jobs, next.Grants, next.Warnings = loaded.Calendars, loaded.Jobs, loaded.Grants, loaded.Warnings
 	if err := r.host.Rescan(ctx); err != nil {
 		return err
 	}
-	if err := r.prepare(ctx, &next); err != nil {
-		return err
+	var loaded *config.Settings
+	var next config.Settings
+	for again := true; again; again = r.outdated(&next) { // a plugin that was waited for may bring something
+		var err error
+		if loaded, err = r.load(files); err != nil {
+			return err
+		}
+		next = *r.settings
+		next.Calendars, next.Jobs, next.Grants, next.Warnings = loaded.Calendars, loaded.Jobs, loaded.Grants, loaded.Warnings
+		next.Manifests, next.Vars = loaded.Manifests, loaded.Vars
+		if err := r.prepare(ctx, &next); err != nil {
+			return err
+		}
 	}
 	if err := r.surround(ctx, &next); err != nil {
 		return err
@@ -44,7 +51,7 @@ func (r *reloader) reload(ctx context.Context, files []config.File) error {
 		}
 		return err
 	}
-	for _, w := range next.Warnings {
+	for _, w := range slices.Concat(next.Warnings, secretWarnings(&next)) {
 		r.log.WarnContext(ctx, "configuration", slog.String("warning", w.Error()))
 	}
 	r.sayFrozen(ctx, loaded)
@@ -57,9 +64,11 @@ func (r *reloader) reload(ctx context.Context, files []config.File) error {
 // surround gives the node what definitions rely on, before it gets these: grants, so that no run of a new definition has
 // those of an old one, and calendars, which they may name.
 func (n *node) surround(ctx context.Context, s *config.Settings) error {
-	if err := n.host.SetGrants(grantsOf(s)); err != nil {
+	grants := grantsOf(s)
+	if err := n.host.SetGrants(grants); err != nil {
 		return err
 	}
+	n.grants.Store(&grants)
 	return n.engine.SetCalendars(ctx, s.Calendars)
 }
 

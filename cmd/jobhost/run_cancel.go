@@ -17,9 +17,9 @@ cancelled without starting. This returns at once; "jobhost run wait" waits for t
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		ids := make([]jobhost.RunID, len(args))
 		for i, a := range args {
-			id, err := jobhost.ParseRunID(a)
+			id, err := runID(a)
 			if err != nil {
-				return usage("%w", err)
+				return err
 			}
 			ids[i] = id
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,7 +14,7 @@ func (c *cli) runLs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, Short: "List runs, newest first", Args: takes(0, 0, "no arguments"),
 		Example: `  jobhost run ls --job nightly -n 5
-  jobhost run ls --state Failed,Lost --from 2026-10-01T00:00:00Z -o json`,
+  jobhost run ls --state failed,lost --from 2026-10-01T00:00:00Z -o json`,
 	}
 	f, form := c.client(cmd), format(cmd)
 	flags := cmd.Flags()
@@ -21,7 +22,7 @@ func (c *cli) runLs() *cobra.Command {
 	flags.StringVar(&q.Job, "job", "", "of this job")
 	flags.StringVar(&q.Trigger, "trigger", "", "of this trigger")
 	flags.StringVar(&q.Node, "node", "", "of this node")
-	states := flags.StringSlice("state", nil, "Running, Succeeded, Failed, Canceled, Lost")
+	states := flags.StringSlice("state", nil, "Pending, Running, Succeeded, Failed, Canceled, Lost")
 	kinds := flags.StringSlice("kind", nil, "Schedule, Manual, Recovery, Retry")
 	from := flags.String("from", "", "started at this instant, RFC 3339, or later")
 	to := flags.String("to", "", "started before this instant")
@@ -42,8 +43,16 @@ func (c *cli) runLs() *cobra.Command {
 		if q.To, err = instant("--to", *to); err != nil {
 			return err
 		}
-		if q.RetryOf = jobhost.RunID(*retryOf); q.Limit == 0 {
-			return usage("--limit is 0; want 1 to 1000")
+		if *retryOf != "" {
+			if q.RetryOf, err = runID(*retryOf); err != nil {
+				return err
+			}
+		}
+		if q.Limit < 1 || q.Limit > 1000 {
+			return usage("--limit is %d; want 1 to 1000", q.Limit)
+		}
+		if q.Skip < 0 {
+			return usage("--skip is %d; want 0 or more", q.Skip)
 		}
 		ctx, s, done, err := f.dial()
 		if err != nil {
@@ -62,7 +71,7 @@ func (c *cli) runLs() *cobra.Command {
 	return cmd
 }
 
-// words reads a flag that lists names.
+// words reads a flag that lists names, in capitals or not.
 func words[E any, P interface {
 	*E
 	encoding.TextUnmarshaler
@@ -70,8 +79,11 @@ func words[E any, P interface {
 	var out []E
 	for _, name := range names {
 		var e E
-		if err := P(&e).UnmarshalText([]byte(name)); err != nil {
-			return nil, usage("%s: %w", flag, err)
+		word := strings.ToUpper(name[:min(1, len(name))]) + strings.ToLower(name[min(1, len(name)):])
+		if P(&e).UnmarshalText([]byte(word)) != nil {
+			if err := P(&e).UnmarshalText([]byte(name)); err != nil {
+				return nil, usage("%s: %w", flag, err)
+			}
 		}
 		out = append(out, e)
 	}

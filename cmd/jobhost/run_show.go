@@ -9,19 +9,23 @@ func (c *cli) runShow() *cobra.Command {
 	}
 	f, form := c.client(cmd), format(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		id, err := runID(args[0])
+		if err != nil {
+			return err
+		}
 		ctx, s, done, err := f.dial()
 		if err != nil {
 			return err
 		}
 		defer done()
-		r, err := oneRun(ctx, s, args[0])
+		r, err := oneRun(ctx, s, id)
 		if err != nil {
 			return err
 		}
 		if *form == asJSON {
 			return c.writeJSON(r)
 		}
-		return c.describeRun(r)
+		return c.describeRun(r, output(ctx, s, r))
 	}
 	return cmd
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -49,7 +50,7 @@ func ofHost(err error) error {
 	switch exitCode(err) {
 	case exitNotFound:
 		return exit{exitUsage, err}
-	case exitUnreachable, exitConflict, exitTimeout:
+	case exitUnreachable, exitConflict, exitTimeout, exitInterrupted:
 		return exit{exitFailed, err}
 	}
 	return err
@@ -67,7 +68,8 @@ func (c *cli) logger(form, level string) *slog.Logger {
 
 // host runs a node until a signal stops it. Files are those that paths stand for and that the settings are from.
 func (c *cli) host(s *config.Settings, files []config.File, paths []string, log *slog.Logger) (err error) {
-	for _, w := range s.Warnings {
+	logSources(log, files)
+	for _, w := range slices.Concat(s.Warnings, secretWarnings(s)) {
 		log.Warn("configuration", slog.String("warning", w.Error()))
 	}
 	// A computing guest holds one of NumCPU slots and the host keeps a processor for itself (ABI 6).
@@ -90,9 +92,9 @@ func (c *cli) host(s *config.Settings, files []config.File, paths []string, log 
 	over := make(chan struct{})
 	var watch sync.WaitGroup
 	watch.Go(func() { n.obey(signals, stop, over) })
-	r := &reloader{node: n, load: c.load, current: s}
+	r := &reloader{node: n, load: c.loadOver(n), current: s}
 	w := &watcher{
-		log: log, read: rereader(paths, files), reload: r.reload, rescan: n.host.Rescan, asked: hangups, plugins: n.plugins,
+		log: log, read: rereader(paths, files), reload: r.reload, rescan: n.host.Rescan, asked: hangups, plugins: n.plugins, stale: r.stale,
 		tried: content{files: files},
 	}
 	err = n.serve(ctx, w.watch)

@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/jobhost/jobhost"
 	"github.com/jobhost/jobhost/config"
+	"github.com/jobhost/jobhost/host"
 )
 
 // defaultConfig is read when no -c is given and it is there.
@@ -44,9 +46,13 @@ func readConfig(paths []string) ([]config.File, error) {
 	return files, nil
 }
 
-// load makes settings of files and the environment.
+// load makes settings of files, the environment and the manifests in the plugin folder.
 func (c *cli) load(files []config.File) (*config.Settings, error) {
-	s, err := config.Load(config.Sources{Files: files, Environ: c.environ})
+	return c.loadWith(files, host.ReadManifests)
+}
+
+func (c *cli) loadWith(files []config.File, manifests func(dir string) []jobhost.ManifestText) (*config.Settings, error) {
+	s, err := config.Load(config.Sources{Files: files, Environ: c.environ, Manifests: manifests})
 	if err != nil {
 		return nil, exit{exitUsage, err}
 	}

@@ -24,12 +24,13 @@ type sink struct {
 
 	mu sync.Mutex
 
-	spans map[string]*otlp.Span // by trace id
+	spans map[string]*otlp.Span   // root spans, by trace id
+	below map[string][]*otlp.Span // all others
 }
 
 func newSink(t *testing.T) *sink {
 	t.Helper()
-	s := &sink{spans: map[string]*otlp.Span{}}
+	s := &sink{spans: map[string]*otlp.Span{}, below: map[string][]*otlp.Span{}}
 	srv := httptest.NewServer(http.HandlerFunc(s.take))
 	t.Cleanup(srv.Close)
 	s.url = srv.URL
@@ -59,7 +60,11 @@ func (s *sink) take(w http.ResponseWriter, r *http.Request) {
 	for _, rs := range req.GetResourceSpans() {
 		for _, ss := range rs.GetScopeSpans() {
 			for _, span := range ss.GetSpans() {
-				s.spans[hex.EncodeToString(span.GetTraceId())] = span
+				if id := hex.EncodeToString(span.GetTraceId()); len(span.GetParentSpanId()) == 0 {
+					s.spans[id] = span
+				} else {
+					s.below[id] = append(s.below[id], span)
+				}
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,8 +30,11 @@ file, line, key and what would be right. Warnings are about what is allowed and 
 			return err
 		}
 		problems, warnings := lookAt(s, time.Now())
-		for _, w := range append(s.Warnings, warnings...) {
-			c.say("warning: %s", w)
+		if len(files) == 0 {
+			c.say("warning: %s", noFiles())
+		}
+		for _, w := range slices.Concat(emptyFiles(files), s.Warnings, warnings, secretWarnings(s)) {
+			c.say("warning: %s", visible(w.Error()))
 		}
 		if problems = append(problems, pluginFiles(s)...); len(problems) > 0 {
 			return exit{exitUsage, problems}
@@ -58,7 +62,7 @@ func pluginFiles(s *config.Settings) (found config.Problems) {
 	for _, j := range s.Jobs {
 		problem, seen := known[j.Def.Plugin]
 		if !seen {
-			problem = pluginFile(s.Plugins.Dir, j.Def.Plugin)
+			problem = pluginFile(s, j.Def.Plugin)
 			known[j.Def.Plugin] = problem
 		}
 		if problem != "" {
@@ -69,8 +73,14 @@ func pluginFiles(s *config.Settings) (found config.Problems) {
 }
 
 // pluginFile says what is wrong with the file of a plugin; empty: nothing.
-func pluginFile(dir string, key jobhost.Name) string {
+func pluginFile(s *config.Settings, key jobhost.Name) string {
+	dir := s.Plugins.Dir
 	file := filepath.Join(dir, key+".wasm")
+	for _, m := range s.Manifests {
+		if m.Key == key {
+			file = m.Text.File
+		}
+	}
 	in, err := inspect(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -85,6 +95,9 @@ func pluginFile(dir string, key jobhost.Name) string {
 
 // pluginProblem names the place of a job whose plugin cannot run.
 func pluginProblem(j config.Job, problem string) config.Problem {
+	if name, named := strings.CutSuffix(j.Def.Plugin, ".wasm"); named {
+		problem = fmt.Sprintf("is the name of a file; write %s", name)
+	}
 	return config.Problem{
 		Pos: j.Pos, Key: fmt.Sprintf("jobs[%s].plugin", j.Def.Name),
 		Msg: fmt.Sprintf("plugin %q %s", j.Def.Plugin, problem),

@@ -21,11 +21,12 @@ const (
 )
 
 // watcher decides when a running node takes a new configuration: when its files have other content and are left alone, when
-// somebody asks, and again when what was refused may be good now. What a reload does is reload.go's affair.
+// somebody asks, when plugins bring other manifests, and again when what was refused may be good now. What a reload does is reload.go's affair.
 type watcher struct {
 	log     *slog.Logger
 	read    func() ([]config.File, error)
 	reload  func(context.Context, []config.File) error // its error: it was refused, and the last good one stays
+	stale   func() bool                                // whether plugins bring something else than was taken from them
 	rescan  func(context.Context) error                // reads the plugin folder
 	asked   <-chan os.Signal
 	plugins <-chan struct{} // a plugin became ready, broken or absent
@@ -69,7 +70,7 @@ func (w *watcher) watch(ctx context.Context) {
 			w.take(ctx, w.look())
 			fresh = nil
 		case <-w.plugins:
-			if w.failed {
+			if w.failed || w.stale() {
 				w.take(ctx, w.tried)
 			}
 		case <-folder.C:

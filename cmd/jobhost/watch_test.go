@@ -32,6 +32,7 @@ type watched struct {
 	text    string
 	readErr error
 	refuse  error
+	other   bool // plugins bring other manifests than were taken
 	told    []string
 	scanned int
 }
@@ -41,7 +42,7 @@ func watching(t *testing.T, story func(w *watched)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &watched{T: t, began: time.Now(), asked: make(chan os.Signal), plugins: make(chan struct{}), text: "first"}
 		r := &watcher{
-			log: slog.New(slog.NewTextHandler(&w.log, nil)), read: w.read, reload: w.reload, rescan: w.rescan,
+			log: slog.New(slog.NewTextHandler(&w.log, nil)), read: w.read, reload: w.reload, rescan: w.rescan, stale: w.stale,
 			asked: w.asked, plugins: w.plugins, tried: content{files: []config.File{{Name: "f", Data: []byte("first")}}},
 		}
 		ctx, stop := context.WithCancel(t.Context())
@@ -64,6 +65,12 @@ func (w *watched) reload(_ context.Context, files []config.File) error {
 	defer w.mu.Unlock()
 	w.told = append(w.told, fmt.Sprintf("%s@%v", files[0].Data, time.Since(w.began)))
 	return w.refuse
+}
+
+func (w *watched) stale() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.other
 }
 
 func (w *watched) rescan(context.Context) error {
@@ -136,6 +143,17 @@ func TestWhenAConfigurationIsTaken(t *testing.T) {
 			w.is("first@1s", "second@1s")
 			w.until(time.Minute)
 			w.is("first@1s", "second@1s")
+		})
+	})
+	t.Run("other manifests of plugins are taken as they come", func(t *testing.T) {
+		watching(t, func(w *watched) {
+			w.plugins <- struct{}{}
+			w.until(time.Second)
+			w.is()
+			w.write(func() { w.other = true })
+			w.plugins <- struct{}{}
+			w.until(2 * time.Second)
+			w.is("first@1s")
 		})
 	})
 	t.Run("what was refused is tried again when plugins change, and said once", func(t *testing.T) {

@@ -18,8 +18,8 @@
 //   - [Failure] is an error with a code of the job's own, or one that no retry would mend.
 //   - [Span] is a part of the run that shows up in its trace.
 //
-// Package jobhttp sends HTTP requests through the host. Package jobhosttest runs a handler in a test, without
-// WebAssembly.
+// [Send] makes HTTP requests, and package jobhttp does it with the types of net/http. Package jobhosttest runs a handler in a
+// test, without WebAssembly.
 //
 // A job is built as a command, with [Main], or as a reactor, with [Call] and an empty main. It cannot be both:
 //

@@ -5,7 +5,8 @@
 // The file lists numbers such as S-76 or FR-12 and ranges such as S-01..S-22, one a line; # begins a comment. A number
 // counts when it stands in the name of a test, or of a test around it, that passed and has no subtests, as in
 // TestStore/bolt/S-76_larger_priority_first. A case is missing when all its tests were skipped, when one of them
-// failed, or when it has none. The exit code is 1 when a case is missing or any test failed.
+// failed, or when it has none. What failed tests and packages have printed is printed too, so that one run of the tests
+// serves both purposes. The exit code is 1 when a case is missing or any test failed.
 package main
 
 import (
@@ -14,6 +15,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -111,18 +113,25 @@ func isLetterOrDigit(c byte) bool {
 type results struct {
 	passed, skipped, failed []string // test names; of passed ones only those without subtests
 	broken                  []string // packages
+	said                    string   // by what failed, in the order of its ends
 }
 
 type event struct {
-	Action  string
-	Package string
-	Test    string
+	Action     string
+	Package    string
+	ImportPath string // instead of Package, while something is built
+	Test       string
+	Output     string
 }
+
+// mostSaid bounds what is kept of the output of one test, from its end.
+const mostSaid = 64 << 10
 
 func readEvents(r io.Reader) (results, error) {
 	var res results
 	outcome := map[[2]string]string{} // by package and test
 	parent := map[[2]string]bool{}
+	output := map[[2]string]string{} // of what has not ended
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
@@ -130,15 +139,32 @@ func readEvents(r io.Reader) (results, error) {
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			continue // what the go command prints beside the events
 		}
+		key := [2]string{cmp.Or(e.Package, e.ImportPath), e.Test}
+		switch e.Action {
+		case "output", "build-output":
+			said := output[key] + e.Output
+			output[key] = said[max(0, len(said)-mostSaid):]
+		case "fail", "build-fail":
+			res.said += output[key]
+			delete(output, key)
+		case "pass", "skip":
+			delete(output, key)
+		}
 		switch {
 		case e.Action != "pass" && e.Action != "fail" && e.Action != "skip":
 		case e.Test != "":
-			outcome[[2]string{e.Package, e.Test}] = e.Action
+			outcome[key] = e.Action
 			for i := strings.LastIndexByte(e.Test, '/'); i > 0; i = strings.LastIndexByte(e.Test[:i], '/') {
 				parent[[2]string{e.Package, e.Test[:i]}] = true
 			}
 		case e.Action == "fail":
 			res.broken = append(res.broken, e.Package)
+			for _, key := range slices.SortedFunc(maps.Keys(output), byTest) { // what was running when the process ended
+				if key[0] == e.Package {
+					res.said += output[key]
+					delete(output, key)
+				}
+			}
 		}
 	}
 	for key, action := range outcome {
@@ -155,6 +181,8 @@ func readEvents(r io.Reader) (results, error) {
 	return res, lines.Err()
 }
 
+func byTest(a, b [2]string) int { return strings.Compare(a[1], b[1]) }
+
 func report(out io.Writer, required []number, res results) (ok bool, err error) {
 	passed, skipped, failed := count(res.passed), count(res.skipped), count(res.failed)
 	var missing []string
@@ -170,6 +198,7 @@ func report(out io.Writer, required []number, res results) (ok bool, err error) 
 		}
 	}
 	var b strings.Builder
+	b.WriteString(res.said)
 	for _, m := range missing {
 		fmt.Fprintln(&b, m)
 	}

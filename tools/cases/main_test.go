@@ -38,7 +38,8 @@ func TestReport(t *testing.T) {
 	if err != nil || ok {
 		t.Errorf("ok is %v, error %v", ok, err)
 	}
-	want := `S-05 only skipped
+	want := `S-09 is not a result
+S-05 only skipped
 S-06 only skipped
 S-08 failed
 S-09 has no test
@@ -59,6 +60,36 @@ func TestNothingMissing(t *testing.T) {
 	ok, err := run(list, strings.NewReader(`{"Action":"pass","Package":"p","Test":"Test/FR-02_S-01_and_S-120"}`), &out)
 	want := "not required, but there: S-120 FR-02\ncases: 1 of 1 have a passing test, 0 are missing; 0 tests failed\n"
 	if err != nil || !ok || out.String() != want {
+		t.Errorf("ok is %v, error %v, got:\n%s\nwant:\n%s", ok, err, &out, want)
+	}
+}
+
+func TestWhatFailedIsPrinted(t *testing.T) {
+	list := filepath.Join(t.TempDir(), "required.txt")
+	if err := os.WriteFile(list, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const events = `{"Action":"output","Package":"p","Test":"TestGood","Output":"all is well\n"}
+{"Action":"output","Package":"p","Test":"TestBad","Output":"    bad_test.go:7: got 1, want 2\n"}
+{"Action":"pass","Package":"p","Test":"TestGood"}
+{"Action":"fail","Package":"p","Test":"TestBad"}
+{"Action":"output","Package":"p","Test":"TestHung","Output":"panic: test timed out\n"}
+{"Action":"output","Package":"p","Output":"FAIL\n"}
+{"Action":"fail","Package":"p"}
+{"ImportPath":"q","Action":"build-output","Output":"q.go:1: undefined: x\n"}
+{"ImportPath":"q","Action":"build-fail"}
+{"Action":"fail","Package":"q","FailedBuild":"q"}`
+	var out bytes.Buffer
+	ok, err := run(list, strings.NewReader(events), &out)
+	want := `    bad_test.go:7: got 1, want 2
+FAIL
+panic: test timed out
+q.go:1: undefined: x
+package failed: p
+package failed: q
+cases: 0 of 0 have a passing test, 0 are missing; 1 tests failed
+`
+	if err != nil || ok || out.String() != want {
 		t.Errorf("ok is %v, error %v, got:\n%s\nwant:\n%s", ok, err, &out, want)
 	}
 }

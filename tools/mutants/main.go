@@ -3,8 +3,9 @@
 //
 //	go run ./mutants -dir ..
 //
-// A mutant is judged by the numbered cases of its own package, over the memory store. A case that was running when its
-// process panicked, hung or ran out of time is red too. Before anything is broken the cases must all pass.
+// A mutant is judged by the numbered cases of its own package, over the memory store, until the first one is red. A case that
+// was running when its process panicked, hung or ran out of time is red too. Before anything is broken the cases must all
+// pass.
 package main
 
 import (
@@ -20,7 +21,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -30,13 +30,11 @@ import (
 	"time"
 )
 
-// A mutant is a block of mutants.txt: a file, what stands in it once, and what is to stand there instead.
+// A mutant is a block of mutants.txt: the folder of a package, what stands once in its files, tests aside, and what is to
+// stand there instead.
 type mutant struct {
-	name, file, old, new string
+	name, dir, old, new string
 }
-
-// dir is the folder of the mutant's package.
-func (m mutant) dir() string { return "./" + path.Dir(m.file) }
 
 //go:embed mutants.txt
 var list []byte
@@ -81,7 +79,7 @@ func run(dir, only string, workers int, out io.Writer) error {
 			failed = append(failed, fmt.Errorf("%s: %w", m.name, r.err))
 		case len(r.red) == 0:
 			survived++
-			fmt.Fprintf(out, "SURVIVED  %s (%s)\n", m.name, m.file)
+			fmt.Fprintf(out, "SURVIVED  %s (%s)\n", m.name, m.dir)
 		default:
 			fmt.Fprintf(out, "killed    %s: %s\n", m.name, strings.Join(r.red, " "))
 		}
@@ -94,7 +92,7 @@ func run(dir, only string, workers int, out io.Writer) error {
 	return errors.Join(failed...)
 }
 
-// parse reads blocks of four lines: name, file, old, new. Blank lines and lines that begin with # are between them.
+// parse reads blocks of four lines: name, package, old, new. Blank lines and lines that begin with # are between them.
 func parse(text []byte) ([]mutant, error) {
 	var lines []string
 	for s := bufio.NewScanner(bytes.NewReader(text)); s.Scan(); {
@@ -108,14 +106,14 @@ func parse(text []byte) ([]mutant, error) {
 	var out []mutant
 	for block := range slices.Chunk(lines, 4) {
 		var values [4]string
-		for i, key := range []string{"name: ", "file: ", "old: ", "new: "} {
+		for i, key := range []string{"name: ", "package: ", "old: ", "new: "} {
 			value, ok := strings.CutPrefix(block[i], key)
 			if !ok {
 				return nil, fmt.Errorf("mutants.txt: %q stands where a line with %q should", block[i], key)
 			}
 			values[i] = value
 		}
-		m := mutant{values[0], values[1], values[2], values[3]}
+		m := mutant{values[0], "./" + values[1], values[2], values[3]}
 		if slices.ContainsFunc(out, func(o mutant) bool { return o.name == m.name }) {
 			return nil, fmt.Errorf("mutants.txt: two mutants are called %q", m.name)
 		}
@@ -146,7 +144,7 @@ func copyOf(dir string) (string, error) {
 func allPass(tree string, mutants []mutant) error {
 	var dirs []string
 	for _, m := range mutants {
-		dirs = append(dirs, m.dir())
+		dirs = append(dirs, m.dir)
 	}
 	slices.Sort(dirs)
 	for _, dir := range slices.Compact(dirs) {
@@ -188,19 +186,41 @@ func tryAll(trees []string, mutants []mutant) []result {
 
 // try breaks the rule, runs the cases of its package, mends it, and returns the numbered cases that are red.
 func try(tree string, m mutant) (red []string, err error) {
-	file := filepath.Join(tree, filepath.FromSlash(m.file))
-	whole, err := os.ReadFile(file)
+	file, whole, err := find(filepath.Join(tree, filepath.FromSlash(m.dir)), m.old)
 	if err != nil {
 		return nil, err
 	}
-	if n := strings.Count(string(whole), m.old); n != 1 {
-		return nil, fmt.Errorf("%q stands %d times in %s, want once", m.old, n, m.file)
-	}
-	if err := os.WriteFile(file, []byte(strings.Replace(string(whole), m.old, m.new, 1)), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(strings.Replace(whole, m.old, m.new, 1)), 0o600); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.WriteFile(file, whole, 0o600)) }()
-	return test(tree, m.dir())
+	defer func() { err = errors.Join(err, os.WriteFile(file, []byte(whole), 0o600)) }()
+	return test(tree, m.dir)
+}
+
+// find is the file of a folder, tests aside, in which a text stands, and what it says. The text must stand there once.
+func find(dir, text string) (file, whole string, err error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return "", "", err
+	}
+	n := 0
+	for _, f := range files {
+		if strings.HasSuffix(f, "_test.go") {
+			continue
+		}
+		b, err := os.ReadFile(f)
+		if err != nil {
+			return "", "", err
+		}
+		if here := strings.Count(string(b), text); here > 0 {
+			n += here
+			file, whole = f, string(b)
+		}
+	}
+	if n != 1 {
+		return "", "", fmt.Errorf("%q stands %d times in the package, want once", text, n)
+	}
+	return file, whole, nil
 }
 
 // numbered selects the tests that carry a case's number: those of a suite are below the name of their store. A test
@@ -210,7 +230,7 @@ const numbered = `/(^(memory|shared)$|S-|FR-)/(S-|FR-)`
 // test runs the numbered cases of a package and returns those that are red. The flags make all trees share what was built
 // for one of them.
 func test(tree, dir string) (red []string, err error) {
-	cmd := exec.Command("go", "test", "-json", "-short", "-vet=off", "-timeout=20s", "-gcflags=-N -l", "-ldflags=-s -w", "-run="+numbered, dir)
+	cmd := exec.Command("go", "test", "-json", "-short", "-failfast", "-vet=off", "-timeout=20s", "-gcflags=-N -l", "-ldflags=-s -w", "-run="+numbered, dir)
 	cmd.Dir = tree
 	cmd.Env = append(os.Environ(), "JOBHOST_STORES=memory", "GOFLAGS=-trimpath -buildvcs=false", "GOGC=400")
 	var stderr bytes.Buffer

@@ -11,14 +11,14 @@ func TestTheListIsRead(t *testing.T) {
 		t.Errorf("%d mutants, error %v; want 25 or more", len(mutants), err)
 	}
 	for _, m := range mutants {
-		if m.old == m.new || m.file == "" {
+		if m.old == m.new || m.dir == "./" {
 			t.Errorf("%q changes nothing", m.name)
 		}
 	}
 	for _, bad := range []string{
-		"name: a\nfile: f\nold: x\n",
-		"name: a\nfile: f\nnew: x\nold: y\n",
-		"name: a\nfile: f\nold: x\nnew: y\nname: a\nfile: f\nold: x\nnew: z\n",
+		"name: a\npackage: f\nold: x\n",
+		"name: a\npackage: f\nnew: x\nold: y\n",
+		"name: a\npackage: f\nold: x\nnew: y\nname: a\npackage: f\nold: x\nnew: z\n",
 	} {
 		if _, err := parse([]byte(bad)); err == nil {
 			t.Errorf("%q was read", bad)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unsafe"
 )
 
 //go:wasmimport jobhost_v1 sleep_ms
@@ -17,6 +18,21 @@ func sleepMS(ms int64) int32
 
 //go:wasmimport jobhost_v1 cancelled
 func cancelled() int32
+
+//go:wasmimport jobhost_v1 kv_set
+func kvSet(key unsafe.Pointer, size uint32, value unsafe.Pointer, length uint32) int32
+
+//go:wasmimport jobhost_v1 kv_get
+func kvGet(key unsafe.Pointer, size uint32, buf unsafe.Pointer, room uint32) int32
+
+//go:wasmimport jobhost_v1 progress
+func hostProgress(done, total int64, text unsafe.Pointer, size uint32)
+
+//go:wasmimport jobhost_v1 http_send
+func httpSend(head unsafe.Pointer, size uint32, body unsafe.Pointer, length uint32) int32
+
+//go:wasmimport jobhost_v1 http_status
+func httpStatus(h int32) int32
 
 // orders are a list of things to do, one after the other.
 type orders struct {
@@ -77,6 +93,28 @@ func obey(verb, arg string) {
 		fmt.Print(os.Getenv(arg))
 	case "args":
 		fmt.Print(strings.Join(os.Args[1:], " "))
+	case "keep": // a durable value: key value
+		key, value, _ := strings.Cut(arg, " ")
+		if n := kvSet(text(key), uint32(len(key)), text(value), uint32(len(value))); n < 0 {
+			fail(1, fmt.Sprint("kv_set answers ", n))
+		}
+	case "kept":
+		buf := make([]byte, 100)
+		n := kvGet(text(arg), uint32(len(arg)), unsafe.Pointer(&buf[0]), uint32(len(buf)))
+		fmt.Print(n, " ", string(buf[:max(n, 0)]))
+	case "progress": // of ten
+		var done int64
+		fmt.Sscan(arg, &done)
+		hostProgress(done, 10, text("steps"), 5)
+	case "get": // a URL; the status or the error number is the result
+		head, _ := json.Marshal(map[string]string{"url": arg})
+		n := httpSend(unsafe.Pointer(&head[0]), uint32(len(head)), nil, 0)
+		if n > 0 {
+			n = httpStatus(n)
+		}
+		fmt.Print(n)
+	case "now":
+		fmt.Print(time.Now().UTC().Format("2006-01-02T15:04"))
 	case "write":
 		if err := os.WriteFile(arg, []byte("written"), 0o600); err != nil {
 			fail(1, err.Error())
@@ -85,6 +123,8 @@ func obey(verb, arg string) {
 		fail(65, "no such order: "+verb)
 	}
 }
+
+func text(s string) unsafe.Pointer { return unsafe.Pointer(unsafe.StringData(s)) }
 
 func duration(s string) time.Duration {
 	d, err := time.ParseDuration(s)

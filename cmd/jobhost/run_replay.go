@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobhost/jobhost"
+)
+
+func (c *cli) runReplay() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "replay <run>", Short: "Run an ended run once more, without a record", Args: takes(1, 1, "the id of a run"),
+		Long: `Run an ended run once more on the host that is asked: the module that ran, also if its plugin is another one by now, with the
+data that it got and a clock that starts at its planned time. It is beside the scheduler: it leaves no record, no trace and no
+retry. Without --grants the plugin may use nothing beside its input; with it, what its job is granted now, so that it can
+have effects a second time. Durable values can be read then and not written.
+
+The module must be kept still: a host keeps the last plugins.keep_versions of each plugin.
+
+The exit code is 1 when the replay failed. An interrupt, or the end of --timeout, ends the replay.`,
+		Example: `  jobhost run replay 019b8f3c7d1e4a5b8c9d0e1f2a3b4c5d
+  jobhost run replay 019b8f3c7d1e4a5b8c9d0e1f2a3b4c5d --grants -o json`,
+	}
+	f, form := c.client(cmd), format(cmd)
+	grants := cmd.Flags().Bool("grants", false, "grant what the job is granted now")
+	limit := limitFlag(cmd, "how long it may take, beside the job's own limit")
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		id, err := runID(args[0])
+		if err != nil {
+			return err
+		}
+		ctx, s, done, err := f.dial()
+		if err != nil {
+			return err
+		}
+		defer done()
+		waiting, cancel := within(ctx, limit.value)
+		defer cancel()
+		got, err := s.Replay(waiting, jobhost.ReplayRequest{Run: id, Grants: *grants})
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			return exit{exitTimeout, fmt.Errorf("the replay was ended after %s", limit)}
+		case errors.Is(err, context.Canceled):
+			return exit{exitInterrupted, errors.New("interrupted; the replay was ended")}
+		case err != nil:
+			return err
+		}
+		return c.showReplay(got, *form)
+	}
+	return cmd
+}
+
+// showReplay holds a replay against what is on record. One that failed is an error too.
+func (c *cli) showReplay(got jobhost.Replayed, form string) error {
+	again, first := got.Replay, got.Recorded
+	var err error
+	if form == asJSON {
+		err = c.writeJSON(got)
+	} else {
+		for _, e := range got.Log {
+			c.say("%s", visible(e.Msg))
+		}
+		t := newTable(c.out)
+		t.row("", "RECORDED", "REPLAY")
+		for _, row := range [][3]string{
+			{"State", first.State.String(), again.State.String()},
+			{"Error code", string(first.ErrorCode), string(again.ErrorCode)},
+			{"Error", first.ErrorMessage, again.ErrorMessage},
+			{"Started", clock(first.StartedAt), clock(again.StartedAt)},
+			{"Took", length(first, time.Now()), length(again, time.Now())},
+			{"Fuel", strconv.FormatUint(first.Fuel, 10), strconv.FormatUint(again.Fuel, 10)},
+			{"Peak memory", mebibytes(first.PeakMemory), mebibytes(again.PeakMemory)},
+			{"Output", "jobhost run output " + string(first.ID), shortly(got.Output)},
+		} {
+			t.row(row[:]...)
+		}
+		err = t.w.Flush()
+	}
+	if err == nil && again.State != jobhost.RunSucceeded {
+		return exit{exitFailed, fmt.Errorf("the replay of run %s is %s%s", first.ID, again.State, because(again))}
+	}
+	return err
+}
+
+// shortly is an output in a table.
+func shortly(out []byte) string {
+	if text := plain(out); text != "" || len(out) == 0 {
+		return text
+	}
+	return fmt.Sprintf("%d bytes, see -o json", len(out))
+}

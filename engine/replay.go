@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jobhost/jobhost"
+)
+
+// Replay runs a recorded run again. See [jobhost.Scheduler]. It goes past the chain of middleware, since its trace would be
+// the recorded run's.
+func (e *Engine) Replay(ctx context.Context, req jobhost.ReplayRequest) (jobhost.Replayed, error) {
+	replayer, ok := e.runner.(jobhost.Replayer)
+	if !ok {
+		return jobhost.Replayed{}, &jobhost.Error{
+			Code: jobhost.NotFoundPlugin, Op: "replay", Msg: "the runner of this instance keeps no modules, so it cannot replay",
+		}
+	}
+	recorded, job, err := e.onRecord(ctx, req.Run)
+	if err != nil {
+		return jobhost.Replayed{}, err
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	a := &active{log: newRunLog(e.now), stop: make(chan struct{}), end: end, job: recorded.Job}
+	if err := e.beside(a); err != nil {
+		return jobhost.Replayed{}, err
+	}
+	defer e.runs.Done()
+	defer e.besideNoMore(a)
+	return e.replay(ctx, a, replayer, req, recorded, job)
+}
+
+// onRecord is an ended run that had a module, and its job if there still is one.
+func (e *Engine) onRecord(ctx context.Context, id jobhost.RunID) (run jobhost.Run, job jobhost.Job, err error) {
+	err = e.store.View(ctx, func(tx jobhost.Tx) error {
+		runs, err := tx.Runs(id)
+		if err != nil {
+			return err
+		}
+		if len(runs) == 0 {
+			return notFoundRun(id, "does not exist")
+		}
+		run = runs[0]
+		switch {
+		case !run.State.Ended():
+			return notFoundRun(id, "has not ended; replay it afterwards")
+		case run.Digest == "":
+			return notFoundRun(id, "has no module on record, since it never came to call its plugin")
+		}
+		jobs, err := tx.Jobs(run.Job)
+		if len(jobs) > 0 {
+			job = jobs[0].Job
+		}
+		return err
+	})
+	return run, job, err
+}
+
+// beside takes a replay in, so that a stop of the engine ends it and waits for it.
+func (e *Engine) beside(a *active) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.state >= Stopping {
+		return errStopped
+	}
+	e.replays[a] = true
+	e.runs.Add(1)
+	return nil
+}
+
+func (e *Engine) besideNoMore(a *active) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.replays, a)
+}
+
+func (e *Engine) replay(ctx context.Context, a *active, by jobhost.Replayer, req jobhost.ReplayRequest, recorded jobhost.Run, job jobhost.Job) (jobhost.Replayed, error) {
+	r := recorded
+	r.StartedAt, r.Node = e.now(), e.cfg.NodeID
+	call := jobhost.Call{Run: r, Plugin: job.Plugin, Stop: a.stop, Traceparent: r.ID.Traceparent(false), Sink: a.log}
+	if req.Grants {
+		call.KV = kv{e, r.Job, r.ID} // which can be read; writes are refused, since the run is over
+	}
+	limited := ctx
+	if job.Timeout > 0 {
+		call.Deadline = e.now().Add(job.Timeout)
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeoutCause(ctx, job.Timeout, errTimedOut)
+		defer cancel()
+	}
+	out := e.guard(limited, r, func(ctx context.Context) jobhost.Outcome { return by.Replay(ctx, call, recorded.Digest, req.Grants) })
+	if out.Code == jobhost.NotFoundPlugin && out.Digest == "" {
+		return jobhost.Replayed{}, &jobhost.Error{Code: out.Code, Op: "replay", Msg: fmt.Sprintf("run %q: %s", r.ID, out.Message), Params: map[string]any{"run": string(r.ID), "digest": recorded.Digest}}
+	}
+	r.EndedAt = e.now()
+	e.mu.Lock()
+	if a.cause == "" && limited.Err() != nil {
+		a.cause = jobhost.CodeOf(context.Cause(limited))
+	}
+	cause := a.cause
+	e.mu.Unlock()
+	if cause == "" && ctx.Err() != nil {
+		return jobhost.Replayed{}, context.Cause(ctx) // nobody waits for it any more
+	}
+	r.State, r.ErrorCode, r.ErrorMessage = judge(out, cause, r.EndedAt, call.Deadline)
+	r.Digest, r.Fuel, r.PeakMemory = out.Digest, out.Fuel, out.PeakMemory
+	log, _, _ := a.log.after(0)
+	return jobhost.Replayed{Recorded: recorded, Replay: r, Output: out.Output, Log: log}, nil
+}
