@@ -80,7 +80,7 @@ type Run struct {
 	State        RunState        `json:"state"`
 	Node         string          `json:"node"`
 	StartedAt    time.Time       `json:"startedAt,omitzero"` // zero: it has not started
-	EndedAt      time.Time       `json:"endedAt,omitzero"` // of a Lost run the last that is known of it: its node's heartbeat, or its start if later
+	EndedAt      time.Time       `json:"endedAt,omitzero"`   // of a Lost run the last that is known of it: its node's heartbeat, or its start if later
 	ErrorCode    Code            `json:"errorCode,omitempty"`
 	ErrorMessage string          `json:"errorMessage,omitempty"`
 	Digest       string          `json:"digest,omitempty"`     // SHA-256 of the module that ran, in hexadecimal

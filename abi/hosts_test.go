@@ -1,6 +1,7 @@
 package abi_test
 
 import (
+	"fmt"
 	"net/url"
 	"testing"
 
@@ -87,4 +88,21 @@ func FuzzHostPattern(f *testing.F) {
 			t.Errorf("%q is %+v, written %s and read again %+v, %v", s, p, p, again, err)
 		}
 	})
+}
+
+func ExampleParseHostPattern() {
+	pattern, err := abi.ParseHostPattern("*.example.com")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, text := range []string{"https://api.example.com/v1", "https://example.com/", "http://api.example.com/"} {
+		u, _ := url.Parse(text)
+		to, err := abi.EndpointOf(u)
+		fmt.Println(text, err == nil && pattern.Matches(to))
+	}
+	// Output:
+	// https://api.example.com/v1 true
+	// https://example.com/ false
+	// http://api.example.com/ false
 }

@@ -117,7 +117,8 @@ func pluginKeys() table[draft] {
 		sizeKey("max_memory", func(d *draft) *uint64 { return &d.Plugins.MaxMemory }, memoryRule, "memory that one run may use"),
 		sizeKey("max_total_memory", func(d *draft) *uint64 { return &d.Plugins.MaxTotalMemory }, atLeast1MiB,
 			"memory that all runs together may use; not less than that of one"),
-		notYet("keep_versions", anInteger, "old versions of plugins are not kept"),
+		integer("keep_versions", func(d *draft) *int { return &d.Plugins.KeepVersions },
+			"modules of each plugin that are kept, the one that runs among them, so that ended runs can be replayed"),
 	}
 }
 

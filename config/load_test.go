@@ -139,7 +139,7 @@ telemetry: {enabled: false}
 			LeaseResource: "team.jobs", LeaseTTL: time.Minute, NodeTimeout: 2 * time.Minute, HousekeepingInterval: 30 * time.Second,
 		},
 		Store:   Store{Kind: StoreBolt, Path: "/var/lib/jobhost/jobhost.db", MaxSize: 64 << 20, CompactMinSize: 1 << 30},
-		Plugins: Plugins{Dir: "/opt/plugins", MaxMemory: 128 << 20, MaxTotalMemory: 1 << 30},
+		Plugins: Plugins{Dir: "/opt/plugins", MaxMemory: 128 << 20, MaxTotalMemory: 1 << 30, KeepVersions: 5},
 		HTTP:    HTTP{Socket: "/var/lib/jobhost/jobhost.sock"},
 	}
 	if diff := cmp.Diff(*got, want); diff != "" {

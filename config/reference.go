@@ -116,7 +116,7 @@ jobhost reads one YAML file, several, or all in a directory. [jobhost.yaml](../j
 problem is reported at once, a line each, with file, line, column, key, value and what would be right.
 
 **Several files** add up: ` + "`jobs`, `grants`, `calendars` and `vars`" + ` are joined, and a name that is defined twice is an error that
-names both places. Any other setting may stand in one file only.
+names both places. Any other setting may stand in one file only. Plugins may bring jobs and defaults of their own: see [manifest.md](manifest.md).
 
 **Environment variables** override files. A variable's name is JOBHOST_, the section, two underscores and the key, in
 capitals: ` + "`JOBHOST_SCHEDULER__POLL_INTERVAL=5s`" + `; for a key at the top nothing stands before the two underscores:
@@ -180,6 +180,7 @@ not checked, patterns are those of RE2, and ` + "`$ref`" + ` stays within the sc
 
 **A manifest that is wrong** is refused with file, line, key, value and what would be right, and the plugin with it: the version that
 runs stays. It stops a start only if a job of the configuration needs the plugin. A file that others may write is wrong, too.
+A good manifest with jobs beside a module that cannot be loaded stops a start, like any job whose plugin is not there.
 
 **Bounds.** A manifest has at most 256 KiB, nested at most 64 levels deep; a schema has at most 5,000 values.
 `

@@ -68,6 +68,7 @@ type Plugins struct {
 	Dir            string
 	MaxMemory      uint64 // bytes that one run may use, unless a grant says otherwise
 	MaxTotalMemory uint64 // bytes that all runs together may use; not less than MaxMemory
+	KeepVersions   int    // modules of each plugin that are kept
 }
 
 // HTTP is the section http.
@@ -159,7 +160,7 @@ func Defaults() Settings {
 			HistoryRetention:     168 * time.Hour,
 		},
 		Store:     Store{Kind: StoreBolt, CompactAbove: 50, CompactMinSize: 64 << 20},
-		Plugins:   Plugins{Dir: "./plugins", MaxMemory: abi.MaxMemory, MaxTotalMemory: 2 << 30},
+		Plugins:   Plugins{Dir: "./plugins", MaxMemory: abi.MaxMemory, MaxTotalMemory: 2 << 30, KeepVersions: 5},
 		Telemetry: Telemetry{Enabled: true},
 	}
 	s.derive()

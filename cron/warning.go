@@ -16,7 +16,7 @@ type Warning struct {
 	Wall  string        // ClockForward: the first wall time that is skipped; ClockBack: the first that is repeated; as 2006-01-02T15:04:05
 	Runs  int           // ClockForward, ClockBack: how many wall times that match are skipped or repeated
 	Pause time.Duration // ClockBack: the time between the matches around it
-	Item  string        // QuartzWeekday: the item with the number
+	Item  string        // QuartzWeekday, LargeStep: the item
 }
 
 // WarningKind is a kind of warning.
@@ -31,9 +31,10 @@ const (
 	EitherDay                            // day and weekday are both restricted, and either is enough
 	EverySecond                          // the second is * and a later field is not
 	QuartzWeekday                        // a weekday number means another day in Quartz
+	LargeStep                            // a step leads out of its field, so that only its first value is left
 )
 
-var warningKinds = [...]string{"", "never_fires", "ends", "clock_forward", "clock_back", "either_day", "every_second", "quartz_weekday"}
+var warningKinds = [...]string{"", "never_fires", "ends", "clock_forward", "clock_back", "either_day", "every_second", "quartz_weekday", "large_step"}
 
 // String returns the kind's name, such as "never_fires".
 func (k WarningKind) String() string {
@@ -182,6 +183,16 @@ func (e *Expression) shapes(ws []Warning) []Warning {
 		ws = append(ws, Warning{Kind: EitherDay, Text: "day and weekday are both restricted: a day that matches either one is enough"})
 	}
 	fields := strings.Fields(e.text)
+	f := Second
+	if len(fields) < 6 {
+		f = Minute
+	}
+	for _, text := range fields {
+		for item := range strings.SplitSeq(text, ",") {
+			ws = largeStep(ws, f, item)
+		}
+		f++
+	}
 	if len(fields) < 6 {
 		return ws
 	}
@@ -198,6 +209,20 @@ func (e *Expression) shapes(ws []Warning) []Warning {
 		ws = quartz(ws, item)
 	}
 	return ws
+}
+
+// largeStep warns of a step that has only one value.
+func largeStep(ws []Warning, f Field, text string) []Warning {
+	base, _, stepped := strings.Cut(text, "/")
+	it, err := scan(f, text)
+	if !stepped || err != nil || it.form != span || it.step <= it.to-it.from || it.from == it.to {
+		return ws
+	}
+	if !strings.Contains(base, "-") {
+		base = "the field"
+	}
+	return append(ws, Warning{Kind: LargeStep, Item: text, Text: fmt.Sprintf(
+		"%v is %s, a step that leads out of %s: only %d matches", f, text, base, it.from)})
 }
 
 // quartz warns of an item with weekday numbers that Quartz, where Sunday is 1, would read as other days. An item that

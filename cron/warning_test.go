@@ -50,6 +50,10 @@ func TestWarnings(t *testing.T) {
 			"clock_forward: loses a run: on 2026-03-08 the clock goes from 02:00:00 to 03:00:00 and skips 02:30:00",
 		}},
 		{"a run each year in a gap", "0 0 30 12 *", "Pacific/Apia", nil},
+		{"a step beyond its field", "*/61 * * * *", "", []string{"large_step: minute is */61, a step that leads out of the field: only 0 matches"}},
+		{"a step beyond its range, in a list", "0 0 5,8-10/3 * * *", "", []string{"large_step: hour is 8-10/3, a step that leads out of 8-10: only 8 matches"}},
+		{"a step beyond what is left", "0 0 0 20/15 * *", "", []string{"large_step: day is 20/15, a step that leads out of the field: only 20 matches"}},
+		{"a step that just fits", "*/59 * * * *", "", nil},
 		{"FR-30 both day fields", "0 0 13 * 5", "", []string{
 			"either_day: day and weekday are both restricted: a day that matches either one is enough",
 		}},

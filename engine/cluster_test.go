@@ -22,6 +22,7 @@ func TestSharedStore(t *testing.T) {
 		ws[0].until(10 * second)
 		var all sync.WaitGroup
 		for _, w := range ws {
+			w.eng() // it is made before it is shared
 			for range 4 {
 				all.Go(func() { w.poll() })
 			}
@@ -32,7 +33,7 @@ func TestSharedStore(t *testing.T) {
 			nodes[ws[0].only(d.Name).Node] = true
 		}
 		if len(nodes) < 2 {
-			t.Errorf("all runs are on %v, which shows nothing", nodes)
+			ws[0].Errorf("all runs are on %v, which shows nothing", nodes)
 		}
 	})
 
@@ -77,7 +78,7 @@ func TestSharedStore(t *testing.T) {
 		x := b.trigger("i")
 		is(b, "state", x.State, jobhost.TriggerWaiting)
 		if noticed := x.Due.Add(-10 * minute); noticed.Before(t0.Add(16*minute)) || noticed.After(t0.Add(18*minute)) {
-			t.Errorf("the due is %v, want the time of marking and ten minutes", x.Due)
+			b.Errorf("the due is %v, want the time of marking and ten minutes", x.Due)
 		}
 		b.until(x.Due.Sub(t0) + second)
 		rs := b.runs("i")

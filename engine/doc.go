@@ -12,8 +12,12 @@
 // runs.
 //
 // The rules are functions from values to values, without a store or a clock: the plan of a schedule (plan.go), what becomes
-// of a due trigger (settle.go), and how a run ended and what follows it (judge.go). The turn (turn.go) reads, asks them and
-// writes; the loop (loop.go) decides when to turn and what a failed turn means; dispatch.go runs what was started.
+// of a due trigger (settle.go) and of what it has missed (refuse.go), and how a run ended and what follows it (judge.go).
+//
+// The turn (turn.go) reads, asks them and writes: what finished (finish.go), what that frees (free.go), what is due
+// (claim.go, local.go). The loop (loop.go) decides when to turn, take.go with what, and doubt.go what a turn means that
+// failed; serve.go and stop.go are its beginning and end, and dispatch.go runs what was started. Beside it a goroutine does
+// what a node owes to others (duties.go, lease.go).
 //
 // What the files define comes in by [Engine.Apply] and [Engine.SetCalendars], at the start and whenever it changes. They
 // compare with the store by reading, and only what differs becomes commands of a turn.

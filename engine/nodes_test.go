@@ -323,11 +323,11 @@ func TestSeveralNodes(t *testing.T) {
 				slots[r.ScheduledAt]++
 				nodes[r.Node]++
 				if slots[r.ScheduledAt] > 1 {
-					t.Errorf("%s fired twice at %v", name, r.ScheduledAt)
+					ws[0].Errorf("%s fired twice at %v", name, r.ScheduledAt)
 				}
 			}
 			is(ws[0], "slots of "+name, len(slots), 60)
-			t.Log(name, nodes)
+			ws[0].Log(name, nodes)
 		}
 		stop()
 	})
@@ -386,18 +386,18 @@ func TestSeveralNodes(t *testing.T) {
 		a, b := ws[0], ws[1]
 		for _, w := range ws {
 			if err := w.eng().Apply(w.Context(), []jobhost.JobDef{job("both", "cron 0 * * * * *")}); err != nil {
-				t.Fatal(err)
+				w.Fatal(err)
 			}
 		}
 		if err := a.eng().Apply(a.Context(), []jobhost.JobDef{job("both", "cron 0 * * * * *"), job("old", "cron 0 * * * * *")}); err != nil {
-			t.Fatal(err)
+			a.Fatal(err)
 		}
 		stop := serveAll(ws)
 		a.until(90 * second)
 		is(a, "runs of old", len(a.runs("old")), 1)
 		a.engine.drain()
 		if err := a.eng().Apply(a.Context(), []jobhost.JobDef{job("both", "cron 0 * * * * *")}); err != nil {
-			t.Fatal(err)
+			a.Fatal(err)
 		}
 		b.until(5 * minute)
 		n := len(b.runs("old"))

@@ -16,7 +16,7 @@ import (
 
 // Each slot that does not run is counted once, with the reason.
 func TestSettleCountsWhatDoesNotRun(t *testing.T) {
-	at := func(d time.Duration) time.Time { return t0.Add(d) }
+	at := t0.Add
 	const lateBy, due = 3*hour + 30*minute, time.Duration(0)
 	calendars, err := calendar.Compile(calendar.Definition{Name: "night", Kind: "daily", From: "01:00", To: "03:00"})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -12,48 +13,78 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tetratelabs/wazero"
 )
 
 // cacheLayout is the version of how things lie in the cache; the instrumentation has its own.
-const cacheLayout = "1"
+const cacheLayout = "2"
 
 // cacheAge is how long a file is kept in the cache. What is older is made again.
 const cacheAge = 90 * 24 * time.Hour
 
 // cache keeps compiled code and instrumented modules in a folder of this user's own. What is in there is executed, so
 // nobody else may write it. Each file has a checksum beside it: wazero allocates and jumps by what it reads, so a
-// damaged file is removed before wazero sees it.
+// damaged file is removed before wazero sees it. A cache that cannot be written costs time, and nothing else.
 type cache struct {
 	dir      string // empty: nothing is kept
 	log      *slog.Logger
 	compiled wazero.CompilationCache
+	slow     sync.Once // for saying that it cannot be written
+
+	mu       sync.Mutex
+	sealed   map[string]bool // files that have a checksum
+	attempts map[*os.File]bool
 }
 
-// openCache opens the cache below dir, and removes from it what is damaged or old.
-func openCache(_ context.Context, dir string, log *slog.Logger) (*cache, error) {
-	c := &cache{log: log}
+// openCache opens the cache below dir, and removes from it what is damaged or old. A folder that others may write is an
+// error, one that cannot be made is a cache that keeps nothing.
+func openCache(ctx context.Context, dir string, log *slog.Logger) (*cache, error) {
+	c := &cache{log: log, sealed: map[string]bool{}, attempts: map[*os.File]bool{}}
 	if dir == "" {
 		return c, nil
 	}
-	c.dir = filepath.Join(dir, "plugins-"+cacheLayout+"-"+meterVersion)
-	for _, d := range []string{dir, c.dir} {
-		if err := privateFolder(d); err != nil {
+	ours := filepath.Join(dir, "plugins-"+cacheLayout+"-"+meterVersion)
+	for _, d := range []string{dir, ours} {
+		if err := privateFolder(d); isFileError(err) {
+			c.cannotWrite(ctx, dir, err)
+			return c, nil
+		} else if err != nil {
 			return nil, fmt.Errorf("cache folder %s: %w", d, err)
 		}
 	}
+	c.dir = ours
 	removeOldVersions(dir, c.dir)
+	c.removeUnfinished()
+	if err := c.inspect(); err != nil {
+		c.cannotWrite(ctx, c.dir, err)
+		c.dir = ""
+		return c, nil
+	}
 	var err error
 	if c.compiled, err = wazero.NewCompilationCacheWithDir(c.dir); err != nil {
-		return nil, fmt.Errorf("cache folder %s: %w", c.dir, err)
+		c.cannotWrite(ctx, c.dir, err)
+		c.compiled, c.dir = nil, ""
 	}
-	c.removeUnfinished()
-	c.inspect()
 	return c, nil
+}
+
+// isFileError reports whether the operating system refused something that was done with a file.
+func isFileError(err error) bool {
+	_, path := errors.AsType[*fs.PathError](err)
+	_, link := errors.AsType[*os.LinkError](err)
+	return path || link
+}
+
+// cannotWrite says, the first time, that the cache cannot be written.
+func (c *cache) cannotWrite(ctx context.Context, place string, err error) {
+	c.slow.Do(func() {
+		c.log.WarnContext(ctx, "compiled plugins cannot be kept, so that the next start takes longer; see to the cache folder",
+			slog.String("folder", place), slog.Any("error", err))
+	})
 }
 
 // privateFolder makes a folder that only this user can use, or checks that it is one.
@@ -75,34 +106,6 @@ func privateFolder(dir string) error {
 	return nil
 }
 
-// removeOldVersions removes what other versions left behind and have not touched for long.
-func removeOldVersions(dir, ours string) {
-	others, err := filepath.Glob(filepath.Join(dir, "plugins-*"))
-	if err != nil {
-		return // only for a malformed pattern
-	}
-	for _, d := range others {
-		if st, err := os.Stat(d); err == nil && d != ours && time.Since(st.ModTime()) > cacheAge {
-			_ = os.RemoveAll(d) // tidying up; it costs room at most
-		}
-	}
-}
-
-// removeUnfinished removes what was being written when a process died.
-func (c *cache) removeUnfinished() {
-	for _, pattern := range []string{".*.tmp", "*/*.tmp"} { // ours, and wazero's
-		files, err := filepath.Glob(filepath.Join(c.dir, pattern))
-		if err != nil {
-			return // only for a malformed pattern
-		}
-		for _, f := range files {
-			if st, err := os.Stat(f); err == nil && time.Since(st.ModTime()) > time.Hour {
-				_ = os.Remove(f) // tidying up; it costs room at most
-			}
-		}
-	}
-}
-
 func (c *cache) use(config wazero.RuntimeConfig) wazero.RuntimeConfig {
 	if c.compiled == nil {
 		return config
@@ -117,23 +120,28 @@ func (c *cache) close(ctx context.Context) error {
 	return c.compiled.Close(ctx)
 }
 
+// memoryBytes is the length of the head of an instrumented module in the cache: the memory that compiling it can take.
+const memoryBytes = 8
+
 // instrumented returns the instrumented form of the module of a digest, from the cache or from build.
-func (c *cache) instrumented(digest string, build func() ([]byte, error)) ([]byte, error) {
+func (c *cache) instrumented(ctx context.Context, digest string, build func() (metered, error)) (metered, error) {
 	if c.dir == "" {
 		return build()
 	}
 	file := filepath.Join(c.dir, digest+extension)
-	bin, err := os.ReadFile(file)
-	if err == nil && intact(file, bin) {
-		return bin, nil
+	data, err := os.ReadFile(file)
+	if err == nil && len(data) > memoryBytes && intact(file, data) {
+		return metered{data[memoryBytes:], int64(binary.LittleEndian.Uint64(data))}, nil //nolint:gosec // it was one
 	}
-	if bin, err = build(); err != nil {
-		return nil, err
+	m, err := build()
+	if err != nil {
+		return metered{}, err
 	}
-	if err := c.write(file, bin); err != nil {
-		c.log.Warn("cache cannot be written", slog.String("file", file), slog.Any("error", err))
+	head := binary.LittleEndian.AppendUint64(nil, uint64(m.memory)) //nolint:gosec // not negative
+	if err := c.write(file, append(head, m.module...)); err != nil {
+		c.cannotWrite(ctx, c.dir, err)
 	}
-	return bin, nil
+	return m, nil
 }
 
 // write stores a file and its checksum.
@@ -153,73 +161,32 @@ func (c *cache) write(file string, data []byte) error {
 	return seal(file, data)
 }
 
-// compile compiles a module, or takes the code from the cache. A file in there that wazero cannot use is an error to it,
-// not a miss: then the damaged ones are removed, and if that does not help, all.
+// compile compiles a module, or takes the code from the cache. When wazero cannot store the code it gives an error, but
+// has the code in memory, where it finds it when it is asked again. A file in the cache that it cannot use is an error to
+// it too, not a miss: then the damaged ones are removed, and if that does not help, all.
 func (c *cache) compile(ctx context.Context, rt wazero.Runtime, bin []byte) (wazero.CompiledModule, error) {
 	m, err := rt.CompileModule(ctx, bin)
-	for _, repair := range []func(){c.inspect, c.clear} {
-		if err == nil || c.dir == "" || !strings.Contains(err.Error(), "compilationcache") {
+	if c.dir != "" && isFileError(err) {
+		c.cannotWrite(ctx, c.dir, err)
+		m, err = rt.CompileModule(ctx, bin)
+	}
+	for _, repair := range []func() error{c.inspect, c.clear} {
+		if err == nil || c.dir == "" || !isFileError(err) && !strings.Contains(err.Error(), "compilationcache") {
 			break
 		}
 		c.log.WarnContext(ctx, "compiled code in the cache is damaged; it is compiled again", slog.Any("error", err))
-		repair()
+		if err := repair(); err != nil {
+			c.cannotWrite(ctx, c.dir, err)
+		}
 		m, err = rt.CompileModule(ctx, bin)
 	}
 	if err == nil {
-		c.sealNew()
+		c.sealNew(ctx)
 	}
 	return m, err
 }
 
 const checksum = ".sum"
-
-// cacheFile matches what wazero and we keep: the hexadecimal name of a digest.
-var cacheFile = regexp.MustCompile(`^[0-9a-f]{64}(\.wasm)?$`)
-
-// files calls f for each file in the cache.
-func (c *cache) files(f func(file string)) {
-	if c.dir == "" {
-		return
-	}
-	err := filepath.WalkDir(c.dir, func(file string, d fs.DirEntry, err error) error {
-		if err == nil && cacheFile.MatchString(d.Name()) && d.Type().IsRegular() {
-			f(file)
-		}
-		return nil // what cannot be read is not used either
-	})
-	if err != nil {
-		c.log.Warn("cache cannot be read", slog.Any("error", err))
-	}
-}
-
-// inspect removes the files that are damaged, without a checksum, or old.
-func (c *cache) inspect() {
-	c.files(func(file string) {
-		data, err := os.ReadFile(file)
-		st, err2 := os.Stat(file)
-		if err != nil || err2 != nil || time.Since(st.ModTime()) > cacheAge || !intact(file, data) {
-			remove(file)
-		}
-	})
-}
-
-func (c *cache) clear() { c.files(remove) }
-
-// sealNew gives a checksum to the files that have none yet: those that wazero has just written.
-func (c *cache) sealNew() {
-	c.files(func(file string) {
-		if _, err := os.Stat(file + checksum); !errors.Is(err, fs.ErrNotExist) {
-			return
-		}
-		data, err := os.ReadFile(file)
-		if err == nil {
-			err = seal(file, data)
-		}
-		if err != nil {
-			c.log.Warn("cache cannot be written", slog.String("file", file), slog.Any("error", err))
-		}
-	})
-}
 
 func seal(file string, data []byte) error {
 	return os.WriteFile(file+checksum, []byte(sum(data)), 0o600) //nolint:gosec // beside a name in the cache folder
@@ -238,9 +205,4 @@ func intact(file string, data []byte) bool {
 func sum(data []byte) string {
 	s := sha256.Sum256(data)
 	return hex.EncodeToString(s[:])
-}
-
-func remove(file string) {
-	_ = os.Remove(file + checksum) // if it stays, the next inspection tries again
-	_ = os.Remove(file)
 }

@@ -1,12 +1,15 @@
 package host_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -152,4 +155,65 @@ func TestTheCacheIsTidiedUp(t *testing.T) {
 			t.Errorf("%s: %v, gone should be %v", file, err, want)
 		}
 	}
+}
+
+// logLines is a log that keeps its lines.
+type logLines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logLines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logLines) count(part string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), part)
+}
+
+func TestACacheThatCannotBeWrittenIsOnlySlower(t *testing.T) {
+	const said = "compiled plugins cannot be kept"
+	open := func(t *testing.T, cache string) (*host.Host, host.Config, *logLines) {
+		t.Helper()
+		log := &logLines{}
+		cfg := host.Defaults()
+		cfg.Dir, cfg.Cache, cfg.Log = t.TempDir(), cache, slog.New(slog.NewTextHandler(log, nil))
+		write(t, filepath.Join(cfg.Dir, "a.wasm"), says("one"))
+		write(t, filepath.Join(cfg.Dir, "b.wasm"), says("two"))
+		return openHost(t, cfg), cfg, log
+	}
+	t.Run("from the start", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "file")
+		write(t, file, nil)
+		h, _, log := open(t, filepath.Join(file, "cache"))
+		wantOutput(t, h, "a", "one")
+		wantOutput(t, h, "b", "two")
+		if n := log.count(said); n != 1 {
+			t.Errorf("it is said %d times", n)
+		}
+	})
+	t.Run("later", func(t *testing.T) {
+		cache := filepath.Join(t.TempDir(), "cache")
+		h, cfg, log := open(t, cache)
+		ours, err := filepath.Glob(filepath.Join(cache, "*"))
+		if err != nil || len(ours) != 1 {
+			t.Fatalf("the cache has %v, %v", ours, err)
+		}
+		if err := os.RemoveAll(ours[0]); err != nil { // whatever is written now fails, as on a full disk
+			t.Fatal(err)
+		}
+		for i, text := range []string{"three", "four"} {
+			write(t, filepath.Join(cfg.Dir, text+".wasm"), says(text))
+			rescan(t, h)
+			wantOutput(t, h, text, text)
+			if n := log.count(said); n != 1 {
+				t.Errorf("after %d more plugins it is said %d times", i+1, n)
+			}
+		}
+		wantOutput(t, h, "a", "one")
+	})
 }

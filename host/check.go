@@ -49,9 +49,10 @@ func exported(f *wasmfile.File, name string) *wasmfile.Export {
 	return &f.Exports[i]
 }
 
-// problems lists everything that keeps a module from being loaded, each with its mend (ABI 7).
+// problems lists everything that keeps a module from being loaded, each with its mend (ABI 7). What it imports comes first:
+// of a module that was built for another world, the rest only follows from that.
 func (h *Host) problems(f *wasmfile.File, maxMemory uint64) []string {
-	return slices.Concat(entryProblems(f), memoryProblems(f, maxMemory), h.importProblems(f))
+	return slices.Concat(h.importProblems(f), entryProblems(f), memoryProblems(f, maxMemory))
 }
 
 func entryProblems(f *wasmfile.File) (ps []string) {
@@ -123,7 +124,11 @@ func (h *Host) importProblems(f *wasmfile.File) (ps []string) {
 		slices.Sort(unknown)
 		unknown = slices.Compact(unknown)
 		list := "imports what the host does not have: " + strings.Join(unknown, ", ")
-		ps = append(ps, strings.Join(append([]string{list}, sortedKeys(hints)...), "; "))
+		said := append(sortedKeys(hints), list)
+		if hints[anyImport] {
+			said = append(slices.DeleteFunc(said, func(s string) bool { return s == anyImport }), anyImport)
+		}
+		ps = append(ps, strings.Join(said, "; "))
 	}
 	return ps
 }
@@ -149,8 +154,11 @@ func hint(module string) string {
 	case strings.HasPrefix(module, abi.ModulePrefix):
 		return "it needs a newer jobhost"
 	}
-	return "a guest may import " + abi.Module + " and " + wasi.ModuleName
+	return anyImport
 }
+
+// anyImport is the hint where nothing is known about a module that is imported.
+const anyImport = "a guest may import " + abi.Module + " and " + wasi.ModuleName
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
 	keys := make([]K, 0, len(m))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"strings"
 
 	"github.com/tetratelabs/wazero"
@@ -49,13 +50,40 @@ func compilerWorks(ctx context.Context) (err error) {
 	return err
 }
 
-// compile makes a module out of a file's bytes. At most NumCPU compilations go on at the same time.
-func (h *Host) compile(ctx context.Context, m *module, bin []byte) (err error) {
+// compilers bounds what compilations that go on at the same time take. A channel holds a token for each of them.
+type compilers struct {
+	any   chan struct{} // as many as there are processors
+	large chan struct{} // one of those that may take much memory, or that the process has died in
+}
+
+func newCompilers() compilers {
+	return compilers{any: make(chan struct{}, runtime.NumCPU()), large: make(chan struct{}, 1)}
+}
+
+// largeCompile is the memory from which on a compilation is a large one: 128 MiB.
+const largeCompile = 128 << 20
+
+// enter takes a token. It returns false, without one, when ctx ends first.
+func enter(ctx context.Context, tokens chan struct{}) bool {
 	select {
-	case h.compiling <- struct{}{}:
-		defer func() { <-h.compiling }()
+	case tokens <- struct{}{}:
+		return true
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return false
+	}
+}
+
+// errUnwanted is that of a compilation which nobody waits for any more.
+var errUnwanted = errors.New("nobody waits for it any more")
+
+// compile makes a module out of a file's bytes. It waits for its turn until the host closes.
+func (h *Host) compile(m *module, bin []byte) (err error) {
+	if !enter(h.ctx, h.compilers.any) {
+		return context.Cause(h.ctx)
+	}
+	defer func() { <-h.compilers.any }()
+	if !h.modules.wanted(m) {
+		return errUnwanted
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -71,15 +99,38 @@ func (h *Host) compile(ctx context.Context, m *module, bin []byte) (err error) {
 	}
 	m.kind = kindOf(f)
 	m.least = f.Memories[0].Min * abi.PageSize
-	ready, err := h.cache.instrumented(m.digest, func() ([]byte, error) { return meterModule(bin) })
+	ready, err := h.cache.instrumented(h.ctx, m.digest, func() (metered, error) { return meterModule(bin) })
 	if err != nil {
 		return err
 	}
-	m.compiled, err = h.cache.compile(ctx, h.rt, ready)
+	m.compiled, err = h.translate(m.digest, ready)
+	return err
+}
+
+// translate has an instrumented module compiled by the runtime.
+func (h *Host) translate(digest string, ready metered) (wazero.CompiledModule, error) {
+	deaths, err := h.cache.deaths(digest)
 	if err != nil {
-		return fmt.Errorf("the runtime refuses it: %w", err)
+		return nil, err
 	}
-	return nil
+	if deaths > 0 || ready.memory > largeCompile {
+		if !enter(h.ctx, h.compilers.large) {
+			return nil, context.Cause(h.ctx)
+		}
+		defer func() { <-h.compilers.large }()
+	}
+	done := h.cache.begin(h.ctx, digest)
+	defer done()
+	compiled, err := h.cache.compile(h.ctx, h.rt, ready.module)
+	if err != nil {
+		return nil, fmt.Errorf("the runtime refuses it: %w", err)
+	}
+	return compiled, nil
+}
+
+// tooLate is what somebody gets who no longer waits for a compilation, since ctx ended first.
+func tooLate(ctx context.Context, file string) error {
+	return fmt.Errorf("%s: it was still being compiled, so no run has begun: %w", file, context.Cause(ctx))
 }
 
 // mostMemory is the highest memory limit that a run of any plugin can have.

@@ -20,7 +20,10 @@ import (
 type Config struct {
 	Dir     string   // the plugin folder; empty: none, plugins come by [Host.Load] alone
 	Cache   string   // the folder for compiled code, private to this user; empty: nothing is kept
-	Private []string // folders that no grant may touch, beside Dir and Cache
+	Private []string // folders that no grant may touch, beside Dir, Cache and Modules
+
+	Modules      string // the folder in which modules that have run are kept for [Host.Replay]; empty: none are
+	KeepVersions int    // modules of each plugin that are kept, the one that runs among them; at least 1
 
 	MaxMemory      uint64 // bytes of one run's memory
 	MaxTotalMemory uint64 // bytes of the memory of all runs together
@@ -42,13 +45,14 @@ type Config struct {
 }
 
 // Defaults returns the configuration of ABI.md and DESIGN 6: 256 MiB for one run and 2 GiB for all, 64 KiB of output,
-// 256 KiB of log, no fuel limit, no grant.
+// 256 KiB of log, no fuel limit, no grant. Five versions of each plugin are kept if there is a folder for them.
 func Defaults() Config {
 	return Config{
 		MaxMemory:      abi.MaxMemory,
 		MaxTotalMemory: 2 << 30,
 		MaxOutput:      abi.MaxOutput,
 		MaxLog:         abi.MaxLog,
+		KeepVersions:   5,
 	}
 }
 
@@ -120,6 +124,9 @@ func (c Config) check() error {
 	}
 	if c.MaxLog < 0 {
 		bad("max_log is %d bytes; want 0 or more", c.MaxLog)
+	}
+	if c.Modules != "" && c.KeepVersions < 1 {
+		bad("keep_versions is %d; want 1 or more", c.KeepVersions)
 	}
 	if c.Watch && c.Dir == "" {
 		bad("there is no plugin folder to watch")
@@ -224,7 +231,7 @@ func (c Config) checkDirs(dirs []Dir) (errs []error) {
 			bad("directory %s: mode is %q; want ro or rw", d.Host, d.Mode)
 		}
 		guests[d.Guest] = true
-		for _, p := range append([]string{c.Dir, c.Cache}, c.Private...) {
+		for _, p := range append([]string{c.Dir, c.Cache, c.Modules}, c.Private...) {
 			if p != "" && d.Host != "" && overlap(d.Host, p) {
 				bad("directory %s overlaps %s, which guests must not reach", d.Host, p)
 			}

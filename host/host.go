@@ -32,12 +32,14 @@ type Host struct {
 	slots   *slots
 	total   ceiling
 	masks   maskers
+	shelf   *shelf
 
 	ctx       context.Context //nolint:containedctx // the host's own life, which Close ends
 	end       context.CancelCauseFunc
-	work      sync.WaitGroup // compilations, the watcher and runs
-	compiling chan struct{}  // holds a token for each compilation in progress
-	scan      sync.Mutex     // one rescan at a time
+	work      sync.WaitGroup // who waits for compilations, the watcher and runs
+	reading   chan struct{}  // holds a token for each file of the folder that is in memory to be compiled
+	compilers compilers
+	scan      sync.Mutex // one rescan at a time
 
 	mu      sync.RWMutex
 	plugins map[jobhost.Name]*plugin
@@ -62,7 +64,8 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 		modules:   modules{byDigest: map[string]*module{}},
 		slots:     newSlots(runtime.NumCPU()),
 		total:     ceiling{limit: cfg.MaxTotalMemory},
-		compiling: make(chan struct{}, runtime.NumCPU()),
+		reading:   make(chan struct{}, 2*runtime.NumCPU()),
+		compilers: newCompilers(),
 		plugins:   map[jobhost.Name]*plugin{},
 		grants:    grantsByKey(cfg.Grants),
 	}
@@ -78,6 +81,7 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 
 // open makes the runtime and reads the folder.
 func (h *Host) open(ctx context.Context) error {
+	h.shelf = openShelf(ctx, h.cfg.Modules, h.cfg.KeepVersions, h.log)
 	if err := h.openRuntime(ctx); err != nil {
 		return err
 	}
@@ -97,7 +101,8 @@ func (h *Host) open(ctx context.Context) error {
 }
 
 // Close ends all runs, waits for them, and frees everything. The host is unusable afterwards. A second call does
-// nothing.
+// nothing. A compilation cannot be interrupted: when one is still going on after a second, Close returns, and what the
+// compilation needs is freed when it is over, or by the end of the process.
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
 	if h.closed {
@@ -111,8 +116,23 @@ func (h *Host) Close(ctx context.Context) error {
 	if h.rt == nil {
 		return nil
 	}
-	return errors.Join(h.rt.Close(context.WithoutCancel(ctx)), h.cache.close(context.WithoutCancel(ctx)))
+	freed := make(chan error, 1)
+	go func() {
+		h.modules.building.Wait()
+		freed <- errors.Join(h.rt.Close(context.WithoutCancel(ctx)), h.cache.close(context.WithoutCancel(ctx)))
+	}()
+	select {
+	case err := <-freed:
+		return err
+	case <-time.After(closing):
+		h.cache.forgive()
+		h.log.WarnContext(ctx, "a plugin is still being compiled; the host does not wait for it")
+		return nil
+	}
 }
+
+// closing is how long [Host.Close] waits for compilations.
+const closing = time.Second
 
 // SetGrants replaces all grants, for runs that start from now on. The error names every problem; then nothing changed.
 func (h *Host) SetGrants(grants []Grant) error {
@@ -148,13 +168,20 @@ func (h *Host) Plugins(context.Context) ([]jobhost.Plugin, error) {
 // Run runs one call of a plugin in a fresh instance, and returns when it is over: within 250 ms of the end of ctx or of
 // the call's deadline, whatever the guest does. It never panics. A plugin that is absent or not compiled yet gives
 // jobhost.NotFoundPlugin at once.
-func (h *Host) Run(ctx context.Context, call jobhost.Call) (out jobhost.Outcome) {
+func (h *Host) Run(ctx context.Context, call jobhost.Call) jobhost.Outcome {
 	m, grant, schema, refused := h.begin(call)
 	if m == nil {
 		return refused
 	}
 	defer h.work.Done()
 	defer h.modules.put(ctx, m)
+	ctx, cancel := h.bound(ctx, call.Deadline)
+	defer cancel()
+	return h.perform(ctx, m, call, grant, schema)
+}
+
+// perform runs a call with a module.
+func (h *Host) perform(ctx context.Context, m *module, call jobhost.Call, grant Grant, schema jobhost.DataSchema) (out jobhost.Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			out = jobhost.Outcome{Code: jobhost.Unexpected, Message: recovered(p).Error(), Digest: m.digest}
@@ -163,8 +190,6 @@ func (h *Host) Run(ctx context.Context, call jobhost.Call) (out jobhost.Outcome)
 	if call.Sink == nil {
 		call.Sink = deaf{}
 	}
-	ctx, cancel := h.bound(ctx, call.Deadline)
-	defer cancel()
 	if out, refused := refuseData(ctx, schema, call); refused {
 		out.Digest = m.digest
 		return out

@@ -22,6 +22,7 @@ import (
 type jail struct {
 	sys.UnimplementedFS
 	r        *run
+	guest    string // where the guest sees it
 	root     *os.Root
 	writable bool
 	open     map[*jailFile]struct{}
@@ -35,7 +36,7 @@ func (r *run) mount() (wazero.FSConfig, error) {
 		if err != nil {
 			return nil, fmt.Errorf("directory %s for the guest's %s: %w", d.Host, d.Guest, err)
 		}
-		j := &jail{r: r, root: root, writable: d.Mode == ReadWrite, open: map[*jailFile]struct{}{}}
+		j := &jail{r: r, guest: d.Guest, root: root, writable: d.Mode == ReadWrite, open: map[*jailFile]struct{}{}}
 		r.jails = append(r.jails, j)
 		mounts, ok := config.(sysfs.FSConfig)
 		if !ok {
@@ -68,10 +69,16 @@ func (j *jail) enter() func() {
 // change makes a change, if the guest may make any.
 func (j *jail) change(f func() error) sys.Errno {
 	if !j.writable {
-		return sys.EROFS
+		return j.readOnly()
 	}
 	defer j.enter()()
 	return toErrno(f())
+}
+
+// readOnly refuses a change, and tells in the run's log.
+func (j *jail) readOnly() sys.Errno {
+	j.r.denied("dirs "+j.guest, j.guest+" may only be read; `mode: rw` beside it would let the plugin write")
+	return sys.EROFS
 }
 
 // inside is a guest's path in the form that os.Root wants. wazero gives some with a leading slash, and keeps a trailing
@@ -101,7 +108,7 @@ func (j *jail) OpenFile(name string, flag sys.Oflag, perm fs.FileMode) (sys.File
 	}
 	access := flag & (sys.O_RDWR | sys.O_WRONLY)
 	if !j.writable && (access != sys.O_RDONLY || flag&(sys.O_CREAT|sys.O_TRUNC|sys.O_APPEND) != 0) {
-		return nil, sys.EROFS
+		return nil, j.readOnly()
 	}
 	defer j.enter()()
 	if errno := j.look(p, name, flag); errno != 0 {

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/tetratelabs/wazero/experimental/sys"
 
+	"github.com/jobhost/jobhost"
 	"github.com/jobhost/jobhost/abi"
 )
 
@@ -27,7 +28,7 @@ const secret = "what no guest may see"
 // newJail returns the jail of a run that is granted dir.
 func newJail(t *testing.T, dir string, mode Mode) *jail {
 	t.Helper()
-	r := &run{host: &Host{}, ctx: t.Context(), slot: slot{all: newSlots(1)}, grant: Grant{Dirs: []Dir{{dir, "/data", mode}}}}
+	r := &run{host: &Host{}, ctx: t.Context(), slot: slot{all: newSlots(1)}, call: jobhost.Call{Sink: deaf{}}, grant: Grant{Dirs: []Dir{{dir, "/data", mode}}}}
 	if !r.slot.take(t.Context()) {
 		t.Fatal("no slot")
 	}
@@ -37,6 +38,15 @@ func newJail(t *testing.T, dir string, mode Mode) *jail {
 	t.Cleanup(r.close)
 	return r.jails[0]
 }
+
+// noted keeps the lines of a run's log.
+type noted struct {
+	deaf
+
+	lines []string
+}
+
+func (n *noted) Log(_ int, msg string) { n.lines = append(n.lines, msg) }
 
 func must(t *testing.T, errs ...error) {
 	t.Helper()
@@ -162,6 +172,8 @@ func TestLinksCannotBeMadeOrMoved(t *testing.T) {
 func TestAReadOnlyFolderStaysAsItIs(t *testing.T) {
 	inside, _ := prison(t)
 	j := newJail(t, inside, ReadOnly)
+	said := &noted{}
+	j.r.call.Sink = said
 	for name, do := range map[string]func() sys.Errno{
 		"create":   func() sys.Errno { _, e := j.OpenFile("new", sys.O_RDWR|sys.O_CREAT, 0o600); return e },
 		"write":    func() sys.Errno { _, e := j.OpenFile("plain", sys.O_WRONLY, 0); return e },
@@ -177,6 +189,9 @@ func TestAReadOnlyFolderStaysAsItIs(t *testing.T) {
 		if errno := do(); errno != sys.EROFS {
 			t.Errorf("%s: %v, want EROFS", name, errno)
 		}
+	}
+	if diff := cmp.Diff(said.lines, []string{"capability_denied: /data may only be read; `mode: rw` beside it would let the plugin write"}); diff != "" {
+		t.Error(diff)
 	}
 	f, errno := j.OpenFile("plain", sys.O_RDONLY, 0)
 	if errno != 0 {

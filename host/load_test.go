@@ -257,7 +257,7 @@ func TestInspectSaysWhatAModuleCouldDo(t *testing.T) {
 		Exports:  []host.Symbol{{"", "_start", "func", "() -> ()"}, {"", "memory", "memory", ""}},
 		Uses:     []string{"files in granted directories", "sleep"},
 		Sections: []string{"producers"},
-		Problems: []string{"imports what the host does not have: gojs.x; it was built with GOOS=js: build it with GOOS=wasip1 GOARCH=wasm"},
+		Problems: []string{"it was built with GOOS=js: build it with GOOS=wasip1 GOARCH=wasm; imports what the host does not have: gojs.x"},
 	}
 	if diff := cmp.Diff(got, want); diff != "" || len(got.Digest) != 64 {
 		t.Error(diff)

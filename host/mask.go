@@ -104,7 +104,7 @@ func (m *masker) reach() int {
 	return m.longest + utf8.UTFMax // a cut may fall into a character
 }
 
-// mask returns text with patterns hidden. Patterns that overlap are hidden as one. A nil masker hides nothing.
+// mask returns text with patterns hidden. Patterns that overlap are hidden as one, wherever the text is cut into pieces. A nil masker hides nothing.
 func (m *masker) mask(text []byte) []byte {
 	if m == nil {
 		return text
@@ -158,7 +158,7 @@ func (f *maskFilter) end(dst []byte) []byte {
 
 // hide notes that a part of held, which ends with it, is to be hidden.
 func (f *maskFilter) hide(s span) {
-	for n := len(f.cover); n > 0 && f.cover[n-1].to >= s.from; n-- {
+	for n := len(f.cover); n > 0 && f.cover[n-1].to > s.from; n-- {
 		s.from = min(s.from, f.cover[n-1].from)
 		f.cover = f.cover[:n-1]
 	}

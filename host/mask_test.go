@@ -15,7 +15,8 @@ func TestPatternsAreHidden(t *testing.T) {
 	}{
 		{"none", "abc", "abc", []string{"x"}},
 		{"one", "my abc is", "my *** is", []string{"abc"}},
-		{"twice in a row", "abcabc", "***", []string{"abc"}},
+		{"twice in a row", "abcabc", "******", []string{"abc"}},
+		{"one after another", "baa", "******", []string{"aa", "b"}},
 		{"the longer one", "abcd", "***", []string{"abc", "abcd"}},
 		{"the longer one, which begins earlier", "zabcd", "***", []string{"abc", "zabcd"}},
 		{"one that only began", "abab", "abab", []string{"abac"}},
@@ -67,28 +68,27 @@ func TestMaskingAgreesWithASearch(t *testing.T) {
 	})
 }
 
-// search is masking by hand.
+// search is masking by hand: what is found at any place, joined where it overlaps.
 func search(text string, patterns []string) string {
-	cover := make([]bool, len(text))
-	for _, p := range patterns {
-		for i := range text {
+	var found []span
+	for i := range text {
+		for _, p := range patterns {
 			if strings.HasPrefix(text[i:], p) {
-				for k := range p {
-					cover[i+k] = true
-				}
+				found = append(found, span{i, i + len(p)})
 			}
 		}
 	}
 	var b strings.Builder
-	for i := range text {
-		switch {
-		case !cover[i]:
-			b.WriteByte(text[i])
-		case i == 0 || !cover[i-1]:
-			b.WriteString(hidden)
+	at := 0
+	for len(found) > 0 {
+		s := found[0]
+		for found = found[1:]; len(found) > 0 && found[0].from < s.to; found = found[1:] {
+			s.to = max(s.to, found[0].to)
 		}
+		b.WriteString(text[at:s.from] + hidden)
+		at = s.to
 	}
-	return b.String()
+	return b.String() + text[at:]
 }
 
 // Text that is made of nearly the secret, over and over, is the worst case of a naive search.

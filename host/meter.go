@@ -14,10 +14,16 @@ import (
 // meterVersion changes whenever instrumented modules do.
 var meterVersion = strconv.Itoa(instrument.Version)
 
-// meterModule instruments a module.
-func meterModule(bin []byte) ([]byte, error) {
+// metered is an instrumented module, and the most memory that compiling it can take, in bytes.
+type metered struct {
+	module []byte
+	memory int64
+}
+
+// meterModule instruments a module. It refuses those that would take the host's memory or time to compile.
+func meterModule(bin []byte) (metered, error) {
 	out, err := instrument.Instrument(bin, instrument.Config{})
-	return out.Module, err
+	return metered{out.Module, out.Stats.CompileMemory}, err
 }
 
 // meter reads what a guest has used from the globals that the instrumentation gave it.

@@ -22,25 +22,29 @@ type module struct {
 
 // modules keeps the compiled modules by digest and counts who uses them.
 type modules struct {
+	building sync.WaitGroup // compilations; see Host.Close
+
 	mu       sync.Mutex
 	byDigest map[string]*module
 }
 
-// get returns the module of a digest and counts one more user of it. The first one to ask compiles it with build,
-// others wait. After an error there is no user to count.
+// get returns the module of a digest and counts one more user of it. The first one to ask has it compiled with build,
+// which goes on when ctx ends, since a compilation cannot be interrupted: then get returns the cause at once. After an
+// error there is no user to count.
 func (ms *modules) get(ctx context.Context, digest string, build func(*module) error) (*module, error) {
 	ms.mu.Lock()
 	m, known := ms.byDigest[digest]
 	if !known {
-		m = &module{digest: digest, done: make(chan struct{})}
+		m = &module{digest: digest, done: make(chan struct{}), refs: 1} // the compilation itself
 		ms.byDigest[digest] = m
+		ms.building.Go(func() {
+			m.err = build(m)
+			close(m.done)
+			ms.put(context.WithoutCancel(ctx), m)
+		})
 	}
 	m.refs++
 	ms.mu.Unlock()
-	if !known {
-		m.err = build(m)
-		close(m.done)
-	}
 	select {
 	case <-m.done:
 	case <-ctx.Done():
@@ -59,6 +63,33 @@ func (ms *modules) hold(m *module) {
 	ms.mu.Lock()
 	m.refs++
 	ms.mu.Unlock()
+}
+
+// find returns the module of a digest if it is there and compiled, and counts one more user of it.
+func (ms *modules) find(digest string) *module {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	m := ms.byDigest[digest]
+	if m == nil {
+		return nil
+	}
+	select {
+	case <-m.done:
+	default:
+		return nil
+	}
+	if m.err != nil {
+		return nil
+	}
+	m.refs++
+	return m
+}
+
+// wanted reports whether anybody but its compilation uses a module.
+func (ms *modules) wanted(m *module) bool {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	return m.refs > 1
 }
 
 // put ends one use. The last one frees the compiled code.

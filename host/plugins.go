@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/jobhost/jobhost"
 )
@@ -100,7 +101,12 @@ func (h *Host) look(ctx context.Context, file string) {
 	}
 	go func() {
 		defer h.work.Done()
-		h.load(ctx, p, settled)
+		ctx, cancel := h.bound(context.WithoutCancel(ctx), time.Time{})
+		defer cancel()
+		if enter(ctx, h.reading) {
+			defer func() { <-h.reading }()
+		}
+		_ = h.load(ctx, p, settled) // it has been logged, and is the plugin's problem
 	}()
 }
 
@@ -112,12 +118,12 @@ func (p *plugin) renew(info fs.FileInfo) chan struct{} {
 }
 
 // load reads and compiles a plugin's file, and makes it the version that runs if it is good and still the newest.
-func (h *Host) load(ctx context.Context, p *plugin, settled chan struct{}) {
-	v, err := h.compileFile(p)
+func (h *Host) load(ctx context.Context, p *plugin, settled chan struct{}) error {
+	v, err := h.compileFile(ctx, p)
 	counts, old, err := h.settle(ctx, p, settled, v, err)
 	switch {
-	case !counts:
-		return
+	case !counts, jobhost.CodeOf(err) == jobhost.Canceled: // the host closes, which says nothing about the plugin
+		return err
 	case err != nil:
 		h.log.WarnContext(ctx, "plugin refused", slog.String("plugin", p.key), slog.String("file", p.file),
 			slog.String("problem", err.Error()), slog.Bool("old_version_runs", old))
@@ -126,6 +132,7 @@ func (h *Host) load(ctx context.Context, p *plugin, settled chan struct{}) {
 			slog.String("digest", v.module.digest), slog.String("kind", v.module.kind))
 	}
 	h.changed()
+	return err
 }
 
 // changed tells whoever wants to know that a plugin became ready, broken or absent.
@@ -166,13 +173,20 @@ func (h *Host) settle(ctx context.Context, p *plugin, settled chan struct{}, v v
 	return true, before != nil, nil
 }
 
-func (h *Host) compileFile(p *plugin) (version, error) {
+// compileFile reads a plugin's file and compiles it, or gives up when ctx ends.
+func (h *Host) compileFile(ctx context.Context, p *plugin) (version, error) {
 	v, bin, digest, err := h.read(p)
 	if err == nil {
-		v.module, err = h.modules.get(h.ctx, digest, func(m *module) error { return h.compile(h.ctx, m, bin) })
+		v.module, err = h.modules.get(ctx, digest, func(m *module) error { return h.compile(m, bin) })
+		if err != nil && ctx.Err() != nil {
+			return v, tooLate(ctx, p.file)
+		}
 	}
 	if err != nil {
 		return v, fmt.Errorf("%s: %w", p.file, err)
+	}
+	if p.private {
+		h.shelf.put(ctx, orDefault(v.manifest.Key, p.key), digest, bin)
 	}
 	return v, nil
 }
@@ -196,7 +210,9 @@ func (h *Host) dropAllBut(ctx context.Context, files []string) (gone []*plugin) 
 
 // Load loads a single file as a plugin, outside the plugin folder, and returns when it is ready to run. It does not ask
 // who may write the file: whoever calls it chose the file. An error names the file and the mend; its code is
-// jobhost.NotFoundPlugin. A key that is taken is an error.
+// jobhost.NotFoundPlugin. A key that is taken is an error. When ctx ends first, Load returns at once with an error that
+// says that the time went into compiling and wraps the cause; what was begun is finished in the background, for whoever
+// asks next.
 func (h *Host) Load(ctx context.Context, key jobhost.Name, file string) (jobhost.Plugin, error) {
 	refuse := func(err error) (jobhost.Plugin, error) {
 		return jobhost.Plugin{}, &jobhost.Error{Code: jobhost.NotFoundPlugin, Op: "host.load", Msg: err.Error(), Err: err}
@@ -216,12 +232,17 @@ func (h *Host) Load(ctx context.Context, key jobhost.Name, file string) (jobhost
 	h.work.Add(1)
 	h.mu.Unlock()
 	defer h.work.Done()
-	h.load(ctx, p, settled)
+	ctx, cancel := h.bound(ctx, time.Time{})
+	defer cancel()
+	err := h.load(ctx, p, settled)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if p.active == nil {
 		delete(h.plugins, key)
-		return refuse(errors.New(p.problem))
+		if ctx.Err() != nil {
+			return jobhost.Plugin{}, err
+		}
+		return refuse(err)
 	}
 	return p.describe(), nil
 }

@@ -58,6 +58,9 @@ func wasiFunctions() ([]hostFunction, error) {
 		case isPath:
 			inner := call
 			call = func(r *run, m api.Module, s []uint64) {
+				if len(r.grant.Dirs) == 0 {
+					r.denied("dirs", name+": no directory is granted; the grant `dirs` lists them")
+				}
 				for _, i := range lengths {
 					if api.DecodeU32(s[i]) > abi.MaxPath {
 						s[0] = wasiNameTooLong

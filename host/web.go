@@ -137,9 +137,12 @@ func (r *run) do(req *http.Request, to abi.Endpoint) (int32, abi.Errno) {
 		}
 	}()
 	var err error
-	r.unlessStopped(cancel, func() {
+	stopped := r.unlessStopped(cancel, func() {
 		p.Response, err = r.web.client.Do(req.WithContext(ctx)) //nolint:bodyclose // the guest does, or the end of the run
 	})
+	if err == nil && stopped {
+		err = errors.Join(errStopped, p.Body.Close())
+	}
 	if err != nil {
 		refused, class := r.explain(abi.FuncHTTPSend, err)
 		p.span.SetAttribute("error.type", class)
@@ -157,8 +160,9 @@ func (r *run) do(req *http.Request, to abi.Endpoint) (int32, abi.Errno) {
 	return r.web.handles, 0
 }
 
-// unlessStopped waits for the network and cancels that when the run is asked to stop.
-func (r *run) unlessStopped(cancel context.CancelFunc, wait func()) {
+// unlessStopped waits for the network and cancels that when the run is asked to stop. It reports whether it did. Then nothing
+// that came is to be trusted: a server that sees the end of the request may end its response as if it were whole.
+func (r *run) unlessStopped(cancel context.CancelFunc, wait func()) (stopped bool) {
 	r.away(func() {
 		done := make(chan struct{})
 		var watch sync.WaitGroup
@@ -167,12 +171,14 @@ func (r *run) unlessStopped(cancel context.CancelFunc, wait func()) {
 		watch.Go(func() {
 			select {
 			case <-r.call.Stop:
+				stopped = true
 				cancel()
 			case <-done:
 			}
 		})
 		wait()
 	})
+	return stopped
 }
 
 // explain turns a failure into what the guest gets, and into a class for its span. The guest gets only a number, so the run's
@@ -225,6 +231,9 @@ func httpHeaders(r *run, m api.Module, s []uint64) {
 	s[0] = s[1]
 }
 
+// errStopped is the failure of what waited when the run was asked to stop.
+var errStopped = errors.New("the run is asked to stop")
+
 // piece is how much of a body one http_read moves at most.
 const piece = 32 << 10
 
@@ -258,12 +267,15 @@ func (r *run) read(p *response, most uint32) ([]byte, abi.Errno) {
 	}
 	var n int
 	var err error
-	r.unlessStopped(p.cancel, func() {
+	stopped := r.unlessStopped(p.cancel, func() {
 		for n == 0 && err == nil {
 			n, err = p.Body.Read(r.web.buffer[:most])
 		}
 	})
 	got := r.web.buffer[:n]
+	if stopped {
+		err = errStopped
+	}
 	switch {
 	case err == nil:
 		return got, 0

@@ -87,7 +87,7 @@ func compile(t *testing.T, language string, tools toolchain) string {
 	}
 	here := filepath.Dir(filepath.Dir(source))
 	variable := map[string]string{}
-	for _, v := range strings.Fields(tools.variables) {
+	for v := range strings.FieldsSeq(tools.variables) {
 		name, value, _ := strings.Cut(v, "=")
 		variable[name] = value
 	}
@@ -132,7 +132,7 @@ func compile(t *testing.T, language string, tools toolchain) string {
 func TestEverythingTheHostOffersWorksInAllLanguages(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		fmt.Fprintf(w, "hello, asked: %s", r.Header.Get("X-Asked"))
+		_, _ = fmt.Fprintf(w, "hello, asked: %s", r.Header.Get("X-Asked"))
 	}))
 	defer server.Close()
 	cfg := host.Defaults()

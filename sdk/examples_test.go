@@ -6,11 +6,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobhost/jobhost"
+	"github.com/jobhost/jobhost/abi"
+	"github.com/jobhost/jobhost/config"
 	"github.com/jobhost/jobhost/host"
 )
 
@@ -59,6 +63,15 @@ func once(t *testing.T, file string, g host.Grant, r *recorder, data any) jobhos
 		Run:    jobhost.Run{ID: "019a0b1c2d3e4f5061728394a5b6c7d8", Job: "a.job", Kind: jobhost.KindManual, Attempt: 1, Data: raw},
 		Plugin: key, Stop: make(chan struct{}), Sink: r, KV: r,
 	})
+}
+
+// describesItself checks the manifest that a macro of the SDK put into a module.
+func describesItself(t *testing.T, file string, key jobhost.Name) {
+	t.Helper()
+	m, err := config.ReadManifest(host.ReadManifest(file), nil)
+	if err != nil || m.Key != key || !m.Text.JSON || m.Description == "" || len(m.Schema) == 0 || len(m.Wants) != 1 {
+		t.Errorf("the manifest of %s: %+v, %v", file, m, err)
+	}
 }
 
 // folder is a directory with files.
@@ -103,6 +116,7 @@ var summed = map[string]string{
 
 func TestChecksumTellsWhichFilesHaveChanged(t *testing.T) {
 	file := example(t, "checksum", "c")
+	describesItself(t, file, "checksum")
 	check := func(dir string) (jobhost.Outcome, []string) {
 		var r recorder
 		return once(t, file, host.Grant{Dirs: []host.Dir{{Host: dir, Guest: "/data"}}}, &r, map[string]string{"sums": "/data/SHA256SUMS"}), r.log
@@ -148,6 +162,7 @@ func TestChecksumIsAnOrdinaryProgramToo(t *testing.T) {
 
 func TestDedupeFindsCopies(t *testing.T) {
 	file := example(t, "dedupe", "rust")
+	describesItself(t, file, "dedupe")
 	dir := folder(t, map[string]string{"a.txt": "same text", "sub/b.txt": "same text", "c.txt": "same size", "d": "x", "e": "x", "empty": ""})
 	r := recorder{}
 	out := once(t, file, host.Grant{Dirs: []host.Dir{{Host: dir, Guest: "/data"}}}, &r, map[string]any{"root": "/data", "min_size": 2})
@@ -236,9 +251,9 @@ func TestJSONFilterKeepsWhatFits(t *testing.T) {
 		case "/gone":
 			w.WriteHeader(http.StatusGone)
 		case "/text":
-			fmt.Fprint(w, "hello")
+			_, _ = fmt.Fprint(w, "hello")
 		default:
-			fmt.Fprint(w, answer)
+			_, _ = fmt.Fprint(w, answer)
 		}
 	}))
 	defer server.Close()
@@ -256,6 +271,63 @@ func TestJSONFilterKeepsWhatFits(t *testing.T) {
 	}
 }
 
+// Whatever Go writes as JSON, AssemblyScript reads and writes again.
+func TestJSONFilterKeepsEveryValue(t *testing.T) {
+	file := example(t, "json-filter", "assemblyscript")
+	rnd := rand.New(rand.NewPCG(1, 2))
+	values := make([]any, 500)
+	for i := range values {
+		values[i] = randomValue(rnd, 4)
+	}
+	var r recorder
+	out := once(t, file, host.Grant{MaxOutput: abi.MaxOutputEver}, &r, map[string]any{"records": values})
+	var got []any
+	if err := json.Unmarshal(out.Output, &got); err != nil || out.Code != "" {
+		t.Fatalf("%v, code %q: %s", err, out.Code, out.Message)
+	}
+	if diff := cmp.Diff(got, values); diff != "" {
+		t.Errorf("-got +want:\n%s", diff)
+	}
+}
+
+// randomValue is a JSON value, as Go decodes it, that is nested at most so deep.
+func randomValue(r *rand.Rand, depth int) any {
+	text := func() string {
+		runes := make([]rune, r.IntN(6))
+		for i := range runes {
+			runes[i] = []rune("\x00\x1f\n\"\\/aé\u2028\uffff😀")[r.IntN(11)]
+		}
+		return string(runes)
+	}
+	n := 8
+	if depth == 0 {
+		n = 6
+	}
+	switch r.IntN(n) {
+	case 0:
+		return nil
+	case 1:
+		return r.IntN(2) == 0
+	case 2:
+		return float64(r.IntN(2000) - 1000)
+	case 3:
+		return r.NormFloat64() * 1e30
+	case 4, 5:
+		return text()
+	case 6:
+		list := make([]any, r.IntN(4))
+		for i := range list {
+			list[i] = randomValue(r, depth-1)
+		}
+		return list
+	}
+	object := map[string]any{}
+	for range r.IntN(4) {
+		object[text()] = randomValue(r, depth-1)
+	}
+	return object
+}
+
 func TestFetchArchiveGoesOnWhereItStoppedAsAGuestToo(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "fetch-archive.wasm")
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", file, "../plugins/examples/fetch-archive")
@@ -269,8 +341,8 @@ func TestFetchArchiveGoesOnWhereItStoppedAsAGuestToo(t *testing.T) {
 		ranges += r.Header.Get("Range") + ";"
 		w.Header().Set("ETag", `"v1"`)
 		if torn {
-			w.Header().Set("Content-Length", fmt.Sprint(len(content)))
-			fmt.Fprint(w, content[:2_000_000])
+			w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+			_, _ = fmt.Fprint(w, content[:2_000_000])
 			_ = http.NewResponseController(w).Flush() // what was written arrives before the connection breaks
 			panic(http.ErrAbortHandler)
 		}

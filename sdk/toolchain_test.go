@@ -19,9 +19,21 @@ import (
 // toolchain is how guests of a language are built here: variables for make, or why they are not.
 type toolchain struct{ variables, missing string }
 
-// find looks for the toolchain of a language by building the smallest guest. Each has a variable of the environment that
-// names another program.
+// toolchains are those that were looked for. No test here is parallel.
+var toolchains = map[string]toolchain{}
+
+// find returns the toolchain of a language.
 func find(t *testing.T, language string) toolchain {
+	t.Helper()
+	if _, ok := toolchains[language]; !ok {
+		toolchains[language] = look(t, language)
+	}
+	return toolchains[language]
+}
+
+// look looks for the toolchain of a language by building the smallest guest. Each has a variable of the environment that
+// names another program.
+func look(t *testing.T, language string) toolchain {
 	t.Helper()
 	dir := t.TempDir()
 	try := func(program, source, text string, args ...string) bool {

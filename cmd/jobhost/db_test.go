@@ -40,11 +40,11 @@ func TestACopyThatFailsLeavesNothingBehind(t *testing.T) {
 		}, exitUnreachable, "broke off"},
 		"it is refused": {func(context.Context, io.Writer) error {
 			return &jobhost.Error{Code: jobhost.StoreFull, Msg: "taken too slowly"}
-		}, exitUnreachable, "taken too slowly"},
+		}, exitFailed, "taken too slowly"},
 		"it is no store": {func(_ context.Context, w io.Writer) error {
 			_, err := w.Write(bytes.Repeat([]byte("no store"), 10_000))
 			return err
-		}, exitFailed, "invalid database"},
+		}, exitFailed, "is no store of jobhost"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := api.Defaults()
@@ -92,7 +92,7 @@ func TestAnInterruptedBackupLeavesNothingBehind(t *testing.T) {
 	p := f.launch("db", "backup", "saved.db", "--server", server.URL)
 	<-asked
 	p.signal(syscall.SIGINT)
-	if code := p.wait(); code != exitFailed || !strings.Contains(p.log.String(), "interrupted") {
+	if code := p.wait(); code != exitInterrupted || !strings.Contains(p.log.String(), "interrupted") {
 		t.Errorf("exit code %d, %q", code, p.log)
 	}
 	files, err := filepath.Glob(filepath.Join(f.dir, "*saved*"))

@@ -62,6 +62,7 @@ Compiled plugins are kept in the user's cache folder, under jobhost.`,
 
 // try runs a plugin once.
 func (c *cli) try(t trial) error {
+	total := t.timeout // of the command; a job's is that of the run alone
 	call, cfg, err := c.prepare(&t)
 	if err != nil {
 		return err
@@ -73,11 +74,8 @@ func (c *cli) try(t trial) error {
 		return err
 	}
 	defer h.Close(ctx) //nolint:errcheck // the process ends, and the outcome is known
-	if _, err := h.Load(ctx, call.Plugin, t.file); err != nil {
+	if err := t.load(ctx, h, &call, total); err != nil {
 		return exit{exitFailed, err}
-	}
-	if t.timeout > 0 {
-		call.Deadline = time.Now().Add(t.timeout)
 	}
 	began := time.Now()
 	out := interruptible(func(ctx context.Context, stop <-chan struct{}) jobhost.Outcome {
@@ -93,6 +91,26 @@ func (c *cli) try(t trial) error {
 	}
 	if out.Code != "" {
 		return exit{exitFailed, fmt.Errorf("the run failed: %s (%s)", oneLine(out.Message), out.Code)}
+	}
+	return nil
+}
+
+// load compiles the plugin within the time limit, and says when the run must be over. The total time is that of both.
+func (t *trial) load(ctx context.Context, h *host.Host, call *jobhost.Call, total time.Duration) error {
+	began := time.Now()
+	if t.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, t.timeout)
+		defer cancel()
+	}
+	if _, err := h.Load(ctx, call.Plugin, t.file); err != nil {
+		return err
+	}
+	switch {
+	case total > 0:
+		call.Deadline = began.Add(total)
+	case t.timeout > 0:
+		call.Deadline = time.Now().Add(t.timeout)
 	}
 	return nil
 }
@@ -116,7 +134,7 @@ func (c *cli) prepare(t *trial) (jobhost.Call, host.Config, error) {
 			return jobhost.Call{}, host.Config{}, err
 		}
 		cfg = hostConfig(s)
-		cfg.Dir, cfg.Cache, cfg.Watch = "", trialCache(), false
+		cfg.Dir, cfg.Cache, cfg.Modules, cfg.Watch = "", trialCache(), "", false
 		if t.timeout == 0 {
 			t.timeout = j.Def.Timeout
 		}

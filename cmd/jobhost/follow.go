@@ -27,9 +27,9 @@ func (c *cli) patiently(ctx context.Context, do func() (answered bool, err error
 			return err
 		case gone.IsZero() || answered:
 			gone = now
-			c.say("the host does not answer any more; waiting up to %v for it to come back", patience)
+			c.say("the host does not answer any more; waiting up to %s for it to come back", durationText(patience))
 		case now.Sub(gone) > patience:
-			return exit{exitUnreachable, fmt.Errorf("the host has not come back in %v: %w", patience, err)}
+			return exit{exitUnreachable, fmt.Errorf("the host has not come back in %s: %w", durationText(patience), err)}
 		}
 		if err := sleep(ctx, 200*time.Millisecond); err != nil {
 			return err
@@ -57,7 +57,7 @@ func (l *limit) String() string {
 	if l.value == 0 {
 		return ""
 	}
-	return l.value.String()
+	return durationText(l.value)
 }
 
 // Set reads a limit.

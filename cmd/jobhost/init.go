@@ -43,7 +43,7 @@ func (c *cli) makeFirst(dir string) error {
 		}
 	}
 	path := filepath.Join(dir, defaultConfig)
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the operator names the folder
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return exit{exitConflict, fmt.Errorf("%s is there already, and stays as it is", path)}
 	}

@@ -75,7 +75,7 @@ func (c *cli) describeJob(st jobhost.JobStatus, def jobhost.JobDef, grants []str
 		return err
 	}
 	return writeList(c, asTable, st.Triggers, "TRIGGER STATE NEXT LAST FIRED SCHEDULE REMARK", func(t jobhost.TriggerStatus) []string {
-		return []string{t.Name, t.State, clock(t.NextFireAt), clock(t.LastFiredAt), number(t.FiredCount), t.Schedule, remark(t)}
+		return []string{t.Name, t.State, clock(t.NextFireAt), clock(t.LastFiredAt), number(t.FiredCount), scheduleText(t.Schedule), remark(t)}
 	})
 }
 
@@ -83,7 +83,7 @@ func orNone(d time.Duration) string {
 	if d == 0 {
 		return "none"
 	}
-	return d.String()
+	return durationText(d)
 }
 
 func retryWords(r *jobhost.RetryPolicy) string {
@@ -91,11 +91,11 @@ func retryWords(r *jobhost.RetryPolicy) string {
 	case r == nil:
 		return "none"
 	case r.Exponential && r.MaxDelay > 0:
-		return fmt.Sprintf("%d times, after %v and twice as long each time, at most %v", r.MaxRetries, r.Delay, r.MaxDelay)
+		return fmt.Sprintf("%d times, after %s and twice as long each time, at most %s", r.MaxRetries, durationText(r.Delay), durationText(r.MaxDelay))
 	case r.Exponential:
-		return fmt.Sprintf("%d times, after %v and twice as long each time", r.MaxRetries, r.Delay)
+		return fmt.Sprintf("%d times, after %s and twice as long each time", r.MaxRetries, durationText(r.Delay))
 	}
-	return fmt.Sprintf("%d times, %v apart", r.MaxRetries, r.Delay)
+	return fmt.Sprintf("%d times, %s apart", r.MaxRetries, durationText(r.Delay))
 }
 
 // overlapWords says what else is special about the runs of a job.

@@ -78,3 +78,19 @@ func TestFR45TheFirstPageComesAtOnce(t *testing.T) {
 		}
 	})
 }
+
+func TestSchedulesAreShownAsPeopleWriteThem(t *testing.T) {
+	for in, want := range map[string]string{
+		"every 00:00:30":                    "every 30s",
+		"every 01:30:00 x3 calendar=nights": "every 1h30m x3 calendar=nights",
+		"every 48h":                         "every 48h",
+		"every 10m":                         "every 10m",
+		"cron 0 0 3 * * * tz=Europe/Berlin": "cron 0 0 3 * * * tz=Europe/Berlin",
+		"manual":                            "manual",
+		"what a newer host may have":        "what a newer host may have",
+	} {
+		if got := scheduleText(in); got != want {
+			t.Errorf("scheduleText(%q) is %q, want %q", in, got, want)
+		}
+	}
+}

@@ -239,7 +239,7 @@ func (l *lookahead) forecast(x forecast, slots []jobhost.Slot) forecast {
 // write writes a forecast for people. One of several has a heading.
 func (l *lookahead) write(x forecast, several bool) error {
 	if several {
-		heading := x.Schedule
+		heading := scheduleText(x.Schedule)
 		if x.Job != "" {
 			heading = x.Job + "/" + x.Trigger + ": " + heading
 		}

@@ -147,6 +147,7 @@ func hostConfig(s *config.Settings) host.Config {
 	cfg := host.Defaults()
 	cfg.Dir, cfg.Watch = s.Plugins.Dir, true
 	cfg.Cache = filepath.Join(s.DataDir, "cache")
+	cfg.Modules, cfg.KeepVersions = filepath.Join(s.DataDir, "modules"), s.Plugins.KeepVersions
 	cfg.Private = []string{s.DataDir}
 	cfg.Manifest = understand
 	cfg.MaxMemory, cfg.MaxTotalMemory = s.Plugins.MaxMemory, s.Plugins.MaxTotalMemory
@@ -158,20 +159,35 @@ func (n *node) listen() (err error) {
 	cfg := api.Defaults()
 	cfg.Version, cfg.Log, cfg.Now, cfg.Ready = version, n.log, time.Now, n.notReady
 	cfg.Store, cfg.Grants = keeperOf(n.store), n.granted
-	n.server, err = api.NewServer(n.settings.HTTP.Socket, api.NewHandler(n.engine, cfg), cfg)
+	n.server, err = api.NewServer(n.settings.HTTP.Socket, api.NewHandler(gate{n.engine, n.starting}, cfg), cfg)
 	return err
 }
 
 // notReady is why the node does not fire triggers.
 func (n *node) notReady() error {
-	switch state := n.engine.State(); {
-	case state > engine.Serving:
+	if state := n.engine.State(); state > engine.Serving {
 		return &jobhost.Error{Code: jobhost.NotServing, Msg: "the scheduler is " + state.String()}
-	case state < engine.Serving, !n.ready.Load() && !n.engine.Applied():
-		return &jobhost.Error{Code: jobhost.NotServing, Msg: "the host is starting"}
 	}
-	n.ready.Store(true)
+	if err := n.starting(); err != nil {
+		return err
+	}
 	return n.engine.Problem()
+}
+
+// starting is why the jobs of the files are not in the store yet. What is not stored yet of a reload does not count.
+func (n *node) starting() error {
+	state := n.engine.State()
+	if n.ready.Load() || state > engine.Serving {
+		return nil
+	}
+	if state == engine.Serving && n.engine.Applied() {
+		n.ready.Store(true)
+		return nil
+	}
+	return &jobhost.Error{
+		Code: jobhost.NotServing, Op: "serve", Msg: "the host is starting: the jobs of its files are not stored yet",
+		Hint: "ask again in a moment; `jobhost plugin ls` shows which plugins are still being compiled",
+	}
 }
 
 // serve answers on the socket, brings the jobs of the files into the store and fires triggers until ctx ends. Watch goes on

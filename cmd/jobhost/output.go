@@ -92,3 +92,30 @@ func length(r jobhost.Run, now time.Time) string {
 	}
 	return d.Round(10 * time.Millisecond).String()
 }
+
+// scheduleText is a schedule as people write it: an interval as 30s or 1h30m instead of a clock value.
+func scheduleText(text string) string {
+	s, err := jobhost.ParseSchedule(text)
+	if err != nil || s.Kind != jobhost.Every {
+		return text
+	}
+	_, rest, _ := strings.Cut(s.String(), " ")
+	_, options, more := strings.Cut(rest, " ")
+	out := "every " + durationText(s.Interval)
+	if more {
+		out += " " + options
+	}
+	return out
+}
+
+// durationText is a duration without units that are zero at its end.
+func durationText(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = s[:len(s)-2]
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = s[:len(s)-2]
+	}
+	return s
+}

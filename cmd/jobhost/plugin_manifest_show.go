@@ -68,13 +68,11 @@ func (c *cli) surroundings(paths []string, file string) (*config.Settings, error
 		}
 		return texts
 	})
-	switch {
-	case err != nil && len(paths) > 0:
+	if err != nil {
 		c.say("warning: the configuration has mistakes, so its variables and calendars are not known; see jobhost validate")
-		fallthrough
-	case err != nil:
-		return &config.Settings{}, nil
-	case len(files) > 0 && s.Vars == nil:
+		return &config.Settings{}, nil //nolint:nilerr // it was said
+	}
+	if len(files) > 0 && s.Vars == nil {
 		s.Vars = map[string]string{}
 	}
 	return s, nil

@@ -68,7 +68,6 @@ func (c *cli) logger(form, level string) *slog.Logger {
 
 // host runs a node until a signal stops it. Files are those that paths stand for and that the settings are from.
 func (c *cli) host(s *config.Settings, files []config.File, paths []string, log *slog.Logger) (err error) {
-	logSources(log, files)
 	for _, w := range slices.Concat(s.Warnings, secretWarnings(s)) {
 		log.Warn("configuration", slog.String("warning", w.Error()))
 	}
@@ -86,6 +85,7 @@ func (c *cli) host(s *config.Settings, files []config.File, paths []string, log 
 		return err
 	}
 	defer func() { err = errors.Join(err, n.close()) }()
+	logSources(log, files)
 
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()

@@ -35,6 +35,7 @@ func startOnly(was, is *config.Settings) (keys []string) {
 		{"plugins.dir", was.Plugins.Dir != is.Plugins.Dir},
 		{"plugins.max_memory", was.Plugins.MaxMemory != is.Plugins.MaxMemory},
 		{"plugins.max_total_memory", was.Plugins.MaxTotalMemory != is.Plugins.MaxTotalMemory},
+		{"plugins.keep_versions", was.Plugins.KeepVersions != is.Plugins.KeepVersions},
 		{"http.socket", apart(was, was.HTTP.Socket) != apart(is, is.HTTP.Socket)},
 		{"telemetry.enabled", was.Telemetry.Enabled != is.Telemetry.Enabled},
 	} {

@@ -96,7 +96,7 @@ func pluginFile(s *config.Settings, key jobhost.Name) string {
 // pluginProblem names the place of a job whose plugin cannot run.
 func pluginProblem(j config.Job, problem string) config.Problem {
 	if name, named := strings.CutSuffix(j.Def.Plugin, ".wasm"); named {
-		problem = fmt.Sprintf("is the name of a file; write %s", name)
+		problem = "is the name of a file; write " + name
 	}
 	return config.Problem{
 		Pos: j.Pos, Key: fmt.Sprintf("jobs[%s].plugin", j.Def.Name),

@@ -81,7 +81,7 @@ func TestOutputIsExactUnlessATerminalShowsIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close() //nolint:errcheck // it is only for this test
+	defer r.Close()
 	if terminal(w) {
 		t.Error("a pipe passes for a terminal")
 	}

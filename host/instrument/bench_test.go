@@ -19,14 +19,14 @@ import (
 func BenchmarkGuest(b *testing.B) {
 	for _, load := range []struct {
 		name   string
-		module func(b *testing.B) []byte
+		module func(testing.TB) []byte
 	}{
-		{"empty loop", func(*testing.B) []byte { return emptyLoop() }},
-		{"sum memory", func(*testing.B) []byte { return sumMemory() }},
-		{"bubble sort", func(*testing.B) []byte { return bubbleSort() }},
-		{"fib", func(*testing.B) []byte { return fib() }},
-		{"small calls", func(*testing.B) []byte { return smallCalls() }},
-		{"small copies", func(*testing.B) []byte { return smallCopies() }},
+		{"empty loop", func(testing.TB) []byte { return emptyLoop() }},
+		{"sum memory", func(testing.TB) []byte { return sumMemory() }},
+		{"bubble sort", func(testing.TB) []byte { return bubbleSort() }},
+		{"fib", func(testing.TB) []byte { return fib() }},
+		{"small calls", func(testing.TB) []byte { return smallCalls() }},
+		{"small copies", func(testing.TB) []byte { return smallCopies() }},
 		{"go", goWork},
 	} {
 		module := load.module(b)
@@ -105,17 +105,17 @@ func BenchmarkInstrument(b *testing.B) {
 }
 
 // goWork builds testdata/gowork as a command.
-func goWork(b *testing.B) []byte {
-	b.Helper()
-	out := filepath.Join(b.TempDir(), "gowork.wasm")
-	cmd := exec.CommandContext(b.Context(), "go", "build", "-ldflags=-s -w", "-o", out, "./testdata/gowork")
+func goWork(tb testing.TB) []byte {
+	tb.Helper()
+	out := filepath.Join(tb.TempDir(), "gowork.wasm")
+	cmd := exec.CommandContext(tb.Context(), "go", "build", "-ldflags=-s -w", "-o", out, "./testdata/gowork")
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	if msg, err := cmd.CombinedOutput(); err != nil {
-		b.Fatalf("%v: %s", err, msg)
+		tb.Fatalf("%v: %s", err, msg)
 	}
 	bin, err := os.ReadFile(out)
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	return bin
 }

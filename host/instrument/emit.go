@@ -59,6 +59,9 @@ func (m *module) writeCode() error {
 		e.leveled = m.cfg.has(Stack) && c.deep
 		e.restores = e.leveled && m.outside[i]
 		e.function()
+		if err := m.bear(c, len(e.flow.checks)); err != nil {
+			return err
+		}
 		v.b = append(uleb(v.b, uint32(len(e.out))), e.out...)
 		if len(v.b) > maxOutput {
 			return tooLarge()

@@ -24,6 +24,7 @@ type Error struct {
 	Kind    Kind
 	Section string // the section's name, such as "code"; empty for the module as a whole
 	Func    int    // the function's index, imported functions first; -1 when it is not about one
+	Name    string // the function's name in the module's name section, if it has one
 	Offset  int    // where in the module, in bytes; -1 when it is not about a place
 	Feature string // the feature's usual name, such as "threads"; only for Unsupported
 	Msg     string // what is wrong, with the value and the limit
@@ -36,7 +37,11 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, "%s section: ", e.Section)
 	}
 	if e.Func >= 0 {
-		fmt.Fprintf(&b, "function %d: ", e.Func)
+		fmt.Fprintf(&b, "function %d", e.Func)
+		if e.Name != "" {
+			fmt.Fprintf(&b, " (%.200s)", e.Name)
+		}
+		b.WriteString(": ")
 	}
 	b.WriteString(e.Msg)
 	if e.Offset >= 0 {

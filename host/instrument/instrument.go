@@ -1,10 +1,14 @@
 package instrument
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"time"
+)
 
 // Version changes whenever the output for some module would change. It belongs into the key of a cache of outputs,
 // beside the digest of the module and the [Config].
-const Version = 2
+const Version = 3
 
 // What the host provides and reads.
 const (
@@ -55,6 +59,9 @@ type Stats struct {
 	Unchecked      int // functions so small that their callers pay for them
 	SegmentsBefore int // data segments
 	SegmentsAfter  int
+
+	CompileMemory int64         // bytes that a compiler may take at its peak, at most
+	CompileTime   time.Duration // that it may take, at most, on one core
 }
 
 // Used returns the fuel that a guest has used, from the values of [GrantedGlobal] and [FuelGlobal]. Both are read
@@ -79,6 +86,25 @@ func Instrument(bin []byte, cfg Config) (Result, error) {
 		return Result{}, err
 	}
 	m := &module{bin: bin, cfg: cfg, out: map[byte]*vector{}}
+	if err := m.read(known); err != nil {
+		return Result{}, m.name(err, custom)
+	}
+	m.writeData()
+	if err := m.writeCode(); err != nil {
+		return Result{}, m.name(err, custom)
+	}
+	names, kept := m.readCustom(custom)
+	out, err := m.write(names, kept)
+	if err != nil {
+		return Result{}, err
+	}
+	m.stats.CompileMemory = int64(m.compiling.peak + m.compiling.kept)
+	m.stats.CompileTime = time.Duration(m.compiling.nanos)
+	return Result{Module: out, Stats: m.stats}, nil
+}
+
+// read checks all known sections and takes what is needed from them.
+func (m *module) read(known map[byte]section) error {
 	for _, step := range []struct {
 		section byte
 		do      func(r *reader)
@@ -100,22 +126,22 @@ func Instrument(bin []byte, cfg Config) (Result, error) {
 		if !ok {
 			continue
 		}
-		r := &reader{b: bin[:s.end], at: s.start, part: sectionNames[step.section], fn: -1}
+		r := &reader{b: m.bin[:s.end], at: s.start, part: sectionNames[step.section], fn: -1}
 		step.do(r)
 		if err := r.result(); err != nil {
-			return Result{}, err
+			return err
 		}
 	}
-	m.writeData()
-	if err := m.writeCode(); err != nil {
-		return Result{}, err
+	return nil
+}
+
+// name adds the function's name to an error about one.
+func (m *module) name(err error, custom []section) error {
+	if e, ok := errors.AsType[*Error](err); ok && e.Func >= 0 {
+		names, _ := m.readCustom(custom)
+		e.Name = names.functions[uint32(e.Func)]
 	}
-	names, kept := m.readCustom(custom)
-	out, err := m.write(names, kept)
-	if err != nil {
-		return Result{}, err
-	}
-	return Result{Module: out, Stats: m.stats}, nil
+	return err
 }
 
 // has reports whether a part is on.

@@ -163,6 +163,7 @@ type module struct {
 	imported    []uint32 // the types of imported functions
 	defined     []uint32 // the types of defined functions
 	globals     int      // imported and defined, like the numbers that follow
+	mutable     int      // globals that can change
 	tables      int
 	memories    int
 	ownMemory   bool   // the memory is defined here
@@ -182,6 +183,8 @@ type module struct {
 	indirect uint32  // the largest cost in light of a function that is taken
 
 	tailTables bool // there are tail calls through tables
+
+	compiling compiling
 
 	newSegments []uint32 // by data segment: its index after merging; nil: all as before
 	stats       Stats

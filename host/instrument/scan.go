@@ -17,6 +17,7 @@ type code struct {
 	loops  []loopShape
 	height int // of the operand stack
 	shape
+	effort
 }
 
 // shape is what the first walk over a function tells the second.
@@ -43,6 +44,10 @@ type scanFrame struct {
 	base    int // height of the operand stack below its parameters
 	params  int
 	results int
+	depth   int  // loops around its inside
+	chain   int  // of an if: see effort
+	met     bool // a branch leads to its end
+	known   int  // see effort, at the most of the branches to its end
 }
 
 // maxPrologue is how many instructions may stand before and after the loop of a function that is one loop.
@@ -77,6 +82,7 @@ func (c *code) scan() {
 	c.shape = shape{}
 	c.loops = c.loops[:0]
 	c.height = 0
+	c.effort = c.fresh(c.locals)
 	c.frames = append(c.frames[:0], scanFrame{op: opBlock, loop: -1, results: len(c.typ.results)})
 	stack := stackUse{slot: 8}
 	straight := true                    // nothing but plain instructions and blocks so far
@@ -114,14 +120,17 @@ func (c *code) scan() {
 // step follows one instruction: blocks, the height of the operand stack, calls.
 func (c *code) step(in *instruction, stack *stackUse) {
 	f := &c.frames[len(c.frames)-1]
+	n := scanFrame{op: in.op, loop: f.loop, params: in.params, results: in.results, depth: f.depth, chain: c.chain}
+	c.weigh(in, f)
 	switch in.op {
 	case opBlock, opLoop, opIf:
 		if in.op == opIf {
 			c.pop(f, 1)
 		}
 		c.pop(f, in.params)
-		n := scanFrame{op: in.op, loop: f.loop, base: c.height, params: in.params, results: in.results}
+		n.base = c.height
 		if in.op == opLoop {
+			n.depth++
 			n.loop = len(c.loops)
 			c.loops = append(c.loops, loopShape{outer: f.loop, free: true})
 		}
@@ -175,7 +184,16 @@ func (c *code) step(in *instruction, stack *stackUse) {
 func (c *code) label(in *instruction, l uint32) {
 	if uint64(l) >= uint64(len(c.frames)) {
 		c.r.failAt(in.at, Malformed, "label %d is out of range, there are %d", l, len(c.frames))
+		return
 	}
+	f := &c.frames[len(c.frames)-1-int(l)]
+	if f.op == opLoop {
+		c.branch(1, f.params)
+		return
+	}
+	f.met = true
+	f.known = max(f.known, c.known)
+	c.branch(1, f.results)
 }
 
 // pop takes operands, but none from below the block: in code that is never reached there may be too few.

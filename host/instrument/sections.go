@@ -7,12 +7,17 @@ import "fmt"
 func (m *module) readTypes(r *reader) {
 	n := r.count("types", 3, maxTypes)
 	v := &vector{n, r.rest()}
+	values := 0
 	for i := 0; i < n && r.err == nil; i++ {
 		at := r.at
 		switch form := r.byte(); {
 		case r.err != nil:
 		case form == 0x60:
-			m.types = append(m.types, funcType{r.valueTypes("parameters"), r.valueTypes("results")})
+			t := funcType{r.valueTypes("parameters"), r.valueTypes("results")}
+			m.types = append(m.types, t)
+			if values += len(t.params) + len(t.results); values > maxSignatures {
+				r.failAt(at, TooLarge, "the types up to this one have %d parameters and results, at most %d are allowed", values, maxSignatures)
+			}
 		case form == 0x5e || form == 0x5f || form == 0x50 || form == 0x4f || form == 0x4e:
 			r.refuse(at, garbageCollection, fmt.Sprintf("a type of form %#x", form))
 		default:
@@ -54,7 +59,7 @@ func (m *module) readImports(r *reader) {
 			r.limits(maxPages)
 			m.addMemory(r)
 		case kind == kindGlobal:
-			r.globalType()
+			m.globalType(r)
 			m.globals++
 		case kind == 4:
 			r.refuse(at, exceptions, "an imported tag")
@@ -75,12 +80,14 @@ const (
 	kindGlobal
 )
 
-func (r *reader) globalType() {
+func (m *module) globalType(r *reader) {
 	r.valueType()
 	at := r.at
-	if mutable := r.byte(); mutable > 1 {
+	mutable := r.byte()
+	if mutable > 1 {
 		r.failAt(at, Malformed, "a global's mutability is %#x; want 0 or 1", mutable)
 	}
+	m.mutable += int(mutable)
 }
 
 func (m *module) addMemory(r *reader) {
@@ -119,7 +126,7 @@ func (m *module) readGlobals(r *reader) {
 	m.globals += n // a constant expression may name those before it, which is for the runtime to judge
 	for i := 0; i < n && r.err == nil; i++ {
 		at := r.at
-		r.globalType()
+		m.globalType(r)
 		v.b = append(v.b, r.b[at:r.at]...)
 		v.b = m.constant(r, v.b)
 	}

@@ -42,9 +42,13 @@ enum { JH_SUCCESS = 0, JH_PERMANENT = 65 };
 #define JH_IMPORT(name) __attribute__((import_module("jobhost_v1"), import_name(#name))) extern
 /* JH_JOB begins the function of a reactor: JH_JOB { ... return 0; } */
 #define JH_JOB __attribute__((export_name("jobhost_run"))) int32_t jobhost_run(void)
+/* JH_MANIFEST_FILE puts a file with the plugin's manifest, JSON, into the module. Write it once, outside of functions. The
+ * file is looked for where the compiler runs, and where -Wa,-Idir says. */
+#define JH_MANIFEST_FILE(file) __asm__(".section .custom_section.jobhost,\"\",@\n.incbin \"" file "\"\n.text\n");
 #else
 #define JH_IMPORT(name) static inline
 #define JH_JOB int32_t jobhost_run(void)
+#define JH_MANIFEST_FILE(file)
 #endif
 
 /* Functions with buf and cap return the whole length, and fill the buffer only if it fits. */

@@ -12,7 +12,7 @@ import (
 
 // A job that counts how often it was run. In its main package, main is jobhost.Main(count).
 func Example() {
-	count := func(_ context.Context, run *jobhost.Run) error {
+	count := func(ctx context.Context, run *jobhost.Run) error {
 		data := struct{ Step int }{Step: 1}
 		if err := run.Data(&data); err != nil {
 			return err
@@ -22,7 +22,7 @@ func Example() {
 			return err
 		}
 		n += data.Step
-		run.Log.Info("counted", slog.Int("count", n))
+		run.Log.InfoContext(ctx, "counted", slog.Int("count", n))
 		if err := run.KV.Save("count", n); err != nil {
 			return err
 		}

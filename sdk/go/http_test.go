@@ -18,7 +18,7 @@ func TestSendGivesStatusHeadersAndBody(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		w.Header().Set("X-Asked", strings.Join(r.Header["X-Ask"], ","))
-		fmt.Fprintf(w, "%s %q %v", r.Method, body, err)
+		_, _ = fmt.Fprintf(w, "%s %q %v", r.Method, body, err)
 	}))
 	defer server.Close()
 	host := jobhosttest.Host{HTTP: server.Client().Transport}

@@ -119,11 +119,11 @@ func TestOutputIsJSONAndTheLastOneWins(t *testing.T) {
 
 func TestLogEntriesAreTheMessageAndItsAttributes(t *testing.T) {
 	var host jobhosttest.Host
-	got := host.Run(t.Context(), func(_ context.Context, run *jobhost.Run) error {
-		run.Log.Debug("plain")
-		run.Log.Info("with", slog.String("name", "Ada L."), slog.Int("n", 1))
-		run.Log.With(slog.String("shop", "7")).WithGroup("order").Warn("grouped", slog.String("msg", "m"), slog.String("level", "l"))
-		run.Log.Error("", slog.String("level", "high"), slog.String("time", "noon"))
+	got := host.Run(t.Context(), func(ctx context.Context, run *jobhost.Run) error {
+		run.Log.DebugContext(ctx, "plain")
+		run.Log.InfoContext(ctx, "with", slog.String("name", "Ada L."), slog.Int("n", 1))
+		run.Log.With(slog.String("shop", "7")).WithGroup("order").WarnContext(ctx, "grouped", slog.String("msg", "m"), slog.String("level", "l"))
+		run.Log.ErrorContext(ctx, "", slog.String("level", "high"), slog.String("time", "noon"))
 		return nil
 	})
 	want := []jobhosttest.Entry{

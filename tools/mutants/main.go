@@ -11,7 +11,7 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"cmp"
+	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -227,23 +227,50 @@ func find(dir, text string) (file, whole string, err error) {
 // without such a name below it is run too, so what takes long stands in a subtest.
 const numbered = `/(^(memory|shared)$|S-|FR-)/(S-|FR-)`
 
-// test runs the numbered cases of a package and returns those that are red. The flags make all trees share what was built
-// for one of them.
+// patience is how long the cases of a package may take. They need a few seconds.
+const patience = 30 * time.Second
+
+// test runs the numbered cases of a package until one is red, and returns what it carries. The flags make all trees share
+// what was built for one of them.
 func test(tree, dir string) (red []string, err error) {
-	cmd := exec.Command("go", "test", "-json", "-short", "-failfast", "-vet=off", "-timeout=20s", "-gcflags=-N -l", "-ldflags=-s -w", "-run="+numbered, dir)
-	cmd.Dir = tree
-	cmd.Env = append(os.Environ(), "JOBHOST_STORES=memory", "GOFLAGS=-trimpath -buildvcs=false", "GOGC=400")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	events, err := cmd.Output()
-	if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
+	temp := filepath.Join(tree, ".tmp") // what is killed leaves its files
+	if err := os.MkdirAll(temp, 0o700); err != nil {
 		return nil, err
 	}
-	red, err = readEvents(events)
-	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, &stderr)
+	env := append(os.Environ(), "JOBHOST_STORES=memory", "GOFLAGS=-trimpath -buildvcs=false", "GOGC=400", "TMPDIR="+temp)
+	binary := filepath.Join(tree, "cases.test")
+	build := exec.Command("go", "test", "-c", "-o", binary, "-vet=off", "-gcflags=-N -l", "-ldflags=-s -w", dir)
+	build.Dir, build.Env = tree, env
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("it does not compile: %w\n%s", err, out)
 	}
-	return red, nil
+	defer func() { err = errors.Join(err, os.Remove(binary)) }()
+
+	ctx, enough := context.WithCancel(context.Background())
+	defer enough()
+	cases := exec.CommandContext(ctx, binary, "-test.v=test2json", "-test.short", "-test.timeout="+patience.String(), "-test.run="+numbered)
+	cases.Dir, cases.Env = filepath.Join(tree, filepath.FromSlash(dir)), env
+	cases.WaitDelay = time.Second // a process that it has started may hold its output
+	read, write := io.Pipe()
+	cases.Stdout, cases.Stderr = write, write
+	convert := exec.Command("go", "tool", "test2json")
+	convert.Dir, convert.Stdin = tree, read
+	events, err := convert.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(convert.Start(), cases.Start()); err != nil {
+		return nil, err
+	}
+	go func() {
+		_ = cases.Wait() // how it ended is in the events
+		_ = write.Close()
+	}()
+	red, err = readEvents(events)
+	enough()
+	_, _ = io.Copy(io.Discard, events) // until it has ended
+	_ = convert.Wait()                 // the events were all that mattered
+	return red, err
 }
 
 var number = regexp.MustCompile(`(?:^|[^A-Za-z0-9])((?:S|FR)-[0-9]+)`)
@@ -256,20 +283,20 @@ func numbersIn(name string) (found []string) {
 	return found
 }
 
-// readEvents returns the numbers of the cases that failed, or were running when their process ended. It is an error when
-// the package failed and no test did, or when no numbered case was run at all.
-func readEvents(events []byte) (red []string, err error) {
-	running, cases, tests, broken := map[string]bool{}, 0, 0, ""
-	for line := range bytes.Lines(events) {
+// readEvents returns the numbers of the first case that failed, or of those that were running when their process ended. It
+// is an error when the process failed and no test did, or when no numbered case was run at all.
+func readEvents(events io.Reader) (red []string, err error) {
+	running, cases, tests, broken := map[string]bool{}, 0, 0, false
+	lines := bufio.NewScanner(events)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
 		var e struct{ Action, Test string }
-		if json.Unmarshal(line, &e) != nil {
-			continue // what the go command prints beside the events
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return nil, err
 		}
 		switch {
-		case e.Action == "build-fail":
-			return nil, errors.New("it does not compile")
 		case e.Test == "":
-			broken = cmp.Or(broken, map[string]string{"fail": "the package fails"}[e.Action])
+			broken = broken || e.Action == "fail"
 		case e.Action == "run" || e.Action == "cont":
 			running[e.Test] = true
 		case e.Action == "pause" || e.Action == "pass" || e.Action == "skip":
@@ -277,7 +304,9 @@ func readEvents(events []byte) (red []string, err error) {
 		case e.Action == "fail":
 			delete(running, e.Test)
 			tests++
-			red = append(red, numbersIn(e.Test)...)
+			if red = numbersIn(e.Test); len(red) > 0 {
+				return red, nil
+			}
 		}
 		if e.Action == "run" && number.MatchString(e.Test) {
 			cases++
@@ -288,10 +317,12 @@ func readEvents(events []byte) (red []string, err error) {
 		red = append(red, numbersIn(name)...)
 	}
 	switch {
+	case lines.Err() != nil:
+		return nil, lines.Err()
 	case cases == 0:
 		return nil, errors.New("the package has no numbered case")
-	case broken != "" && tests == 0:
-		return nil, errors.New(broken + ", and none of its tests does")
+	case broken && tests == 0:
+		return nil, errors.New("the package fails, and none of its tests does")
 	}
 	slices.Sort(red)
 	return slices.Compact(red), nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -44,7 +45,7 @@ func TestWhatIsRed(t *testing.T) {
 {"Action":"run","Test":"T/S-02_b"}
 {"Action":"pause","Test":"T/S-02_b"}
 {"Action":"run","Test":"T/S-03_FR-09_c"}
-panic: at the disco
+{"Action":"output","Output":"panic: at the disco"}
 {"Action":"fail"}`, []string{"FR-09", "S-03"}, "",
 		},
 		"all is well": {
@@ -60,11 +61,10 @@ panic: at the disco
 {"Action":"fail"}`, nil, "",
 		},
 		"no test ran":             {`{"Action":"pass"}`, nil, "the package has no numbered case"},
-		"it does not compile":     {`{"Action":"build-fail"}`, nil, "it does not compile"},
 		"it fails outside a test": {`{"Action":"run","Test":"T/S-01"}` + "\n" + `{"Action":"pass","Test":"T/S-01"}` + "\n" + `{"Action":"fail"}`, nil, "the package fails, and none of its tests does"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			red, err := readEvents([]byte(c.events))
+			red, err := readEvents(strings.NewReader(c.events))
 			if !slices.Equal(red, c.red) || (err == nil) != (c.err == "") || err != nil && err.Error() != c.err {
 				t.Errorf("got %v, %v; want %v, %q", red, err, c.red, c.err)
 			}

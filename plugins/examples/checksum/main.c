@@ -7,6 +7,8 @@
 #include "jobhost.h"
 #include "sha256.h"
 
+JH_MANIFEST_FILE("manifest.json")
+
 enum { MAX_PATH = 1024 };
 
 /* What came of the files. */

@@ -12,6 +12,7 @@ use jobhost::{info, warn, Failure, Run};
 use std::path::Path;
 
 jobhost::command!(handle);
+jobhost::manifest!("manifest.json");
 
 /// How many groups are listed; all are counted.
 const LISTED: usize = 100;

@@ -33,11 +33,10 @@ func load(kv jobhost.KV, o Options) (checkpoint, hash.Hash, error) {
 	if !found || c.URL != o.URL || c.Done <= 0 {
 		return fresh, h, nil
 	}
-	state, ok := h.(encoding.BinaryUnmarshaler)
-	if !ok || state.UnmarshalBinary(c.Hash) != nil {
-		return fresh, sha256.New(), nil
+	if state, ok := h.(encoding.BinaryUnmarshaler); ok && state.UnmarshalBinary(c.Hash) == nil {
+		return c, h, nil
 	}
-	return c, h, nil
+	return fresh, sha256.New(), nil
 }
 
 // save stores a checkpoint.

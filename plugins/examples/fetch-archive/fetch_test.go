@@ -161,6 +161,7 @@ func TestADownloadBeginsAnewWhenItMust(t *testing.T) {
 		"the file has another tag":      func(_ *testing.T, s *server, _ *jobhosttest.Host, _ string) { s.etag = `"v2"` },
 		"the server sends another part": func(_ *testing.T, s *server, _ *jobhosttest.Host, _ string) { s.useless = true },
 		"the part is gone": func(t *testing.T, _ *server, _ *jobhosttest.Host, to string) {
+			t.Helper()
 			if err := os.Remove(to + ".part"); err != nil {
 				t.Fatal(err)
 			}

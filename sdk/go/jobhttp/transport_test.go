@@ -41,7 +41,7 @@ func TestARequestAndItsResponseArriveWhole(t *testing.T) {
 		w.Header().Add("X-Many", "one")
 		w.Header().Add("X-Many", "two")
 		w.WriteHeader(http.StatusTeapot)
-		fmt.Fprintf(w, "%s %s %q %v %v", r.Method, r.URL, body, r.Header["X-Asked"], err)
+		_, _ = fmt.Fprintf(w, "%s %s %q %v %v", r.Method, r.URL, body, r.Header["X-Asked"], err)
 	}
 	got := within(t, handler, func(ctx context.Context, url string) error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPut, url+"/a?b=c", strings.NewReader("hello"))
@@ -123,7 +123,7 @@ func TestAResponseThatNobodyClosesIsCounted(t *testing.T) {
 }
 
 func TestABodyEndsWithItsContext(t *testing.T) {
-	got := within(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }, func(ctx context.Context, url string) error {
+	got := within(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "hello") }, func(ctx context.Context, url string) error {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		resp, err := get(ctx, url)
@@ -147,7 +147,7 @@ func TestARequestOfNoRunIsRefused(t *testing.T) {
 }
 
 func ExampleTransport() {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "42") }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "42") }))
 	defer server.Close()
 	handle := func(ctx context.Context, run *jobhost.Run) error {
 		client := http.Client{Transport: jobhttp.Transport{}}

@@ -14,7 +14,7 @@
 //! }
 //! ```
 //!
-//! - [`command!`] makes a program of a handler, [`job!`] a reactor.
+//! - [`command!`] makes a program of a handler, [`job!`] a reactor. [`manifest!`] says in the module what it is.
 //! - [`Run`] is what the handler was called for: its data, result, progress, and whether it should stop.
 //! - [`Failure`] says what went wrong, and whether a retry could mend it.
 //! - [`kv`] has the job's durable values, [`http`] sends requests, [`Span`] is a part of the run's trace.

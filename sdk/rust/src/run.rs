@@ -146,6 +146,17 @@ macro_rules! job {
     };
 }
 
+/// Puts a file with the plugin's manifest, JSON, into the module. The path is relative to the source file.
+#[macro_export]
+macro_rules! manifest {
+    ($file:literal) => {
+        #[cfg(target_arch = "wasm32")]
+        #[used]
+        #[link_section = "jobhost"]
+        static JOBHOST_MANIFEST: [u8; include_bytes!($file).len()] = *include_bytes!($file);
+    };
+}
+
 /// Makes a program of a handler: it is the main function.
 #[macro_export]
 macro_rules! command {

@@ -29,7 +29,7 @@ type Program struct {
 
 // NewProgram returns a Program.
 func NewProgram(in io.Reader, out, err io.Writer, env func(string) string) *Program {
-	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt) //nolint:govet // for as long as the process lasts
+	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt) // for as long as the process lasts
 	return &Program{Values: Values{}, Responses: NewResponses(http.DefaultTransport), in: in, out: out, err: err, env: env, stop: ctx}
 }
 
@@ -89,7 +89,7 @@ func (p *Program) Sleep(d time.Duration) error { return Wait(p.stop, d) }
 // Send sends a request.
 func (p *Program) Send(head, body []byte) (int32, error) { return p.Responses.Send(p.stop, head, body) }
 
-// SpanStart, SpanEnd, SpanAttr and Event trace nothing.
+// SpanStart traces nothing.
 func (p *Program) SpanStart(string) int32 { return 1 }
 
 // SpanEnd does nothing.

@@ -1,0 +1,243 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jobhost/jobhost"
+)
+
+// shelf keeps the modules that plugins have run, by their digests, so that an ended run can be replayed when its plugin is
+// another one by now. An index says which plugin had which, the newest last. A shelf that cannot be written is no reason
+// to stop: what is missing on it is said when it is asked for.
+type shelf struct {
+	dir  string // empty: nothing is kept
+	most int    // of each plugin
+	log  *slog.Logger
+
+	mu    sync.Mutex
+	index map[jobhost.Name][]string
+}
+
+// shelfIndex is the index's file.
+const shelfIndex = "versions.json"
+
+func openShelf(ctx context.Context, dir string, most int, log *slog.Logger) *shelf {
+	s := &shelf{dir: dir, most: most, log: log, index: map[jobhost.Name][]string{}}
+	if dir == "" {
+		return s
+	}
+	if err := privateFolder(dir); err != nil {
+		s.failed(ctx, dir, err)
+		s.dir = ""
+		return s
+	}
+	data, err := os.ReadFile(filepath.Join(dir, shelfIndex))
+	if err == nil {
+		err = json.Unmarshal(data, &s.index)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.failed(ctx, shelfIndex, err)
+		s.index = map[jobhost.Name][]string{}
+	}
+	s.tidy()
+	return s
+}
+
+func (s *shelf) failed(ctx context.Context, what string, err error) {
+	s.log.WarnContext(ctx, "versions of plugins are not kept as they should be", slog.String("folder", s.dir),
+		slog.String("at", what), slog.Any("error", err))
+}
+
+// tidy removes what is in no index and has not been for long, and what was being written when a process died.
+func (s *shelf) tidy() {
+	files, err := os.ReadDir(s.dir)
+	if err != nil {
+		return
+	}
+	for _, f := range files {
+		digest, isModule := moduleName(f.Name())
+		if !isModule && filepath.Ext(f.Name()) != ".tmp" || isModule && s.listed(digest) {
+			continue
+		}
+		if st, err := f.Info(); err == nil && time.Since(st.ModTime()) > cacheAge {
+			_ = os.Remove(filepath.Join(s.dir, f.Name())) // tidying up; it costs room at most
+		}
+	}
+}
+
+var digestForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// moduleName is the digest in the name of a module's file.
+func moduleName(file string) (digest string, ok bool) {
+	digest, ok = strings.CutSuffix(file, extension)
+	return digest, ok && digestForm.MatchString(digest)
+}
+
+func (s *shelf) file(digest string) string { return filepath.Join(s.dir, digest+extension) }
+
+func (s *shelf) listed(digest string) bool {
+	for _, list := range s.index {
+		if slices.Contains(list, digest) {
+			return true
+		}
+	}
+	return false
+}
+
+// put keeps a module as the newest of a plugin, and removes the oldest when there are too many.
+func (s *shelf) put(ctx context.Context, key jobhost.Name, digest string, bin []byte) {
+	if s.dir == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.index[key]
+	if _, err := os.Stat(s.file(digest)); err == nil && len(before) > 0 && before[len(before)-1] == digest {
+		return
+	}
+	if err := writeDurably(s.file(digest), bin); err != nil {
+		s.failed(ctx, s.file(digest), err)
+		return
+	}
+	list := slices.DeleteFunc(slices.Clone(before), func(d string) bool { return d == digest })
+	list = append(list, digest)
+	dropped := list[:max(len(list)-s.most, 0)]
+	s.index[key] = list[len(dropped):]
+	data, err := json.MarshalIndent(s.index, "", "\t")
+	if err == nil {
+		err = writeDurably(filepath.Join(s.dir, shelfIndex), data)
+	}
+	if err != nil {
+		s.failed(ctx, shelfIndex, err)
+		return
+	}
+	for _, old := range dropped {
+		if s.listed(old) {
+			continue
+		}
+		if err := os.Remove(s.file(old)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			s.failed(ctx, s.file(old), err)
+		}
+	}
+}
+
+// get returns the bytes of the module of a digest. Its errors say why there are none.
+func (s *shelf) get(digest string) ([]byte, error) {
+	missing := fmt.Errorf("the module with the digest %s is not kept any more", digest)
+	if s.dir == "" {
+		return nil, fmt.Errorf("the module with the digest %s is not loaded, and no others are kept", digest)
+	}
+	if !digestForm.MatchString(digest) {
+		return nil, missing
+	}
+	bin, found, _, err := readModule(s.file(digest), true)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, missing
+	case err != nil:
+		return nil, err
+	case found != digest:
+		return nil, fmt.Errorf("the kept module %s is damaged: its digest is %s; delete it", s.file(digest), found)
+	}
+	return bin, nil
+}
+
+// writeDurably puts a file in place of another at once, so that it is there after a power failure, or the other still is.
+func writeDurably(file string, data []byte) error {
+	dir := filepath.Dir(file)
+	tmp, err := os.CreateTemp(dir, ".*.tmp")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(data)
+	if err == nil {
+		err = tmp.Sync()
+	}
+	err = errors.Join(err, tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), file)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(tmp.Name()))
+	}
+	return syncFolder(dir)
+}
+
+// syncFolder makes the names in a folder durable, where a folder can be opened for that.
+func syncFolder(dir string) error {
+	if !checksModes {
+		return nil
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+var _ jobhost.Replayer = (*Host)(nil)
+
+// Replay is [Host.Run] with the module of a digest, whatever its plugin is by now: one that is loaded, or one that is kept,
+// which is compiled first, within the limit of the run. The guest's clock starts at the run's planned time, and unless
+// granted is set it may use nothing beside its input; else it has what the job is granted now. A module that is not kept, or
+// is damaged, gives jobhost.NotFoundPlugin.
+func (h *Host) Replay(ctx context.Context, call jobhost.Call, digest string, granted bool) jobhost.Outcome {
+	grant, ok := h.beginReplay(call, granted)
+	if !ok {
+		return jobhost.Outcome{Code: jobhost.Canceled, Message: errClosed.Msg}
+	}
+	defer h.work.Done()
+	ctx, cancel := h.bound(ctx, call.Deadline)
+	defer cancel()
+	m, err := h.version(ctx, digest)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		out := (&run{ctx: ctx}).fromOutside() //nolint:contextcheck // the run carries its context
+		out.Message += "; its module was still being compiled"
+		return out
+	case err != nil:
+		return jobhost.Outcome{Code: jobhost.NotFoundPlugin, Message: err.Error()}
+	}
+	defer h.modules.put(ctx, m)
+	return h.perform(ctx, m, call, grant, nil)
+}
+
+// beginReplay counts the replay, unless the host is closed, and says what it may use.
+func (h *Host) beginReplay(call jobhost.Call, granted bool) (Grant, bool) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if h.closed {
+		return Grant{}, false
+	}
+	h.work.Add(1)
+	var grant Grant
+	if granted {
+		grant = h.grants[grantKey{call.Run.Job, call.Plugin}]
+	}
+	grant.Clock = ClockPlanned
+	return h.cfg.limits(grant), true
+}
+
+// version returns the module of a digest, and counts one more user of it.
+func (h *Host) version(ctx context.Context, digest string) (*module, error) {
+	if m := h.modules.find(digest); m != nil {
+		return m, nil
+	}
+	bin, err := h.shelf.get(digest)
+	if err != nil {
+		return nil, err
+	}
+	return h.modules.get(ctx, digest, func(m *module) error { return h.compile(m, bin) })
+}
