@@ -49,8 +49,8 @@ lint: ## golangci-lint; the first time it is built, which takes minutes
 floors: ## which package may import which
 	$(GO) test -count=1 -run '^Test(Floors|Dependencies|ArchitectureDiagram)$$' .
 
-race: ## all tests with the race detector; needs a C compiler
-	CGO_ENABLED=1 $(GO) test -race -count=1 ./...
+race: bin/cases ## `make cases` with the race detector; needs a C compiler
+	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout=20m -json ./... | bin/cases tools/cases/required.txt
 
 wasm: ## what guests are made of, for WebAssembly
 	$(WASIP1) $(GO) build ./abi $(if $(EXAMPLES),./plugins/examples/...)
@@ -87,9 +87,11 @@ cover: ## cover.out and a line for each package
 	$(GO) test -coverpkg=./... -coverprofile=cover.out ./...
 	$(GO) tool cover -func=cover.out | tail -n 1
 
-cases: ## all tests, and which numbered cases of tools/cases/required.txt have no passing one
-	cd tools && $(GO) test ./cases ./mutants && $(GO) build -o ../bin/cases ./cases
+cases: bin/cases ## all tests, and which numbered cases of tools/cases/required.txt have no passing one
 	$(GO) test -json ./... | bin/cases tools/cases/required.txt
+
+bin/cases: $(wildcard tools/cases/*.go)
+	cd tools && $(GO) build -o ../bin/cases ./cases
 
 mutants: ## break one rule at a time; each must turn a numbered case red; about 5 minutes
 	cd tools && $(GO) run ./mutants -dir ..

@@ -25,12 +25,12 @@ func stocked(t *testing.T) []byte {
 	t.Helper()
 	s := fresh(t, Config{})
 	update(t, s, everything)
-	for n := range 20 {
+	for n := range 10 {
 		update(t, s, func(tx jobhost.Tx) error {
-			for i := range 30 {
-				r := succeeded(testRun(100+30*n+i, fmt.Sprintf("job-%d", i%7), t0.Add(time.Duration(n)*time.Hour)), t0.Add(48*time.Hour))
+			for i := range 20 {
+				r := succeeded(testRun(100+20*n+i, fmt.Sprintf("job-%d", i%7), t0.Add(time.Duration(n)*time.Hour)), t0.Add(48*time.Hour))
 				r.Data = bytes.Repeat([]byte(`{"a":1} `), 40)
-				if err := errors.Join(tx.PutRuns(r), tx.AppendLog(r.ID, bytes.Repeat([]byte("line\n"), i)), tx.PutOutput(r.ID, bytes.Repeat([]byte("o"), 200*i))); err != nil {
+				if err := errors.Join(tx.PutRuns(r), tx.AppendLog(r.ID, bytes.Repeat([]byte("line\n"), i)), tx.PutOutput(r.ID, bytes.Repeat([]byte("o"), 100*i))); err != nil {
 					return err
 				}
 			}

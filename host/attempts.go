@@ -60,7 +60,7 @@ func (c *cache) begin(ctx context.Context, digest string) (done func()) {
 		c.cannotWrite(ctx, c.dir, err)
 	}
 	return func() {
-		c.end(f)
+		c.end(ctx, f)
 		for _, file := range c.marks(digest) {
 			if !attemptLasts(file) {
 				_ = os.Remove(file) // if it stays, the module is tried again more carefully than it needs
@@ -70,7 +70,7 @@ func (c *cache) begin(ctx context.Context, digest string) (done func()) {
 }
 
 // end removes the mark of an attempt of ours, unless that has been done.
-func (c *cache) end(f *os.File) {
+func (c *cache) end(ctx context.Context, f *os.File) {
 	c.mu.Lock()
 	lasts := c.attempts[f]
 	delete(c.attempts, f)
@@ -80,12 +80,12 @@ func (c *cache) end(f *os.File) {
 	}
 	err := errors.Join(f.Close(), os.Remove(f.Name()))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		c.cannotWrite(context.Background(), c.dir, err)
+		c.cannotWrite(ctx, c.dir, err)
 	}
 }
 
 // forgive removes the marks of all attempts that are going on: the process is about to end, and not because of them.
-func (c *cache) forgive() {
+func (c *cache) forgive(ctx context.Context) {
 	c.mu.Lock()
 	files := make([]*os.File, 0, len(c.attempts))
 	for f := range c.attempts {
@@ -93,6 +93,6 @@ func (c *cache) forgive() {
 	}
 	c.mu.Unlock()
 	for _, f := range files {
-		c.end(f)
+		c.end(ctx, f)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // lockAttempt locks the mark of an attempt. The lock goes with the process, however it ends.
 func lockAttempt(f *os.File) error {
-	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX) //nolint:gosec // a file descriptor
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
 }
 
 // attemptLasts reports whether the process that marked an attempt is still there, perhaps this one.
@@ -18,6 +18,6 @@ func attemptLasts(file string) bool {
 	if err != nil {
 		return true // it is over, and was no death
 	}
-	defer func() { _ = f.Close() }()                                          // it was only read
-	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil //nolint:gosec // a file descriptor
+	defer func() { _ = f.Close() }() // it was only read
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil
 }

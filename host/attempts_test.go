@@ -10,7 +10,7 @@ import (
 
 func TestTwoDeathsDuringItsCompilationMakeAModuleRefused(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // a folder
+	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	c, err := openCache(t.Context(), dir, slog.New(slog.DiscardHandler))
@@ -62,7 +62,7 @@ func TestTwoDeathsDuringItsCompilationMakeAModuleRefused(t *testing.T) {
 	count(0)
 
 	c.begin(t.Context(), digest)
-	c.forgive() // as a stop of the host does
+	c.forgive(t.Context()) // as a stop of the host does
 	if left := c.marks(digest); len(left) > 0 {
 		t.Errorf("a stop left %v", left)
 	}

@@ -75,10 +75,10 @@ var children = map[string]func(dir string) error{
 			return fmt.Errorf("it took %v to give up", took)
 		}
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "slow.wasm: it was still being compiled, so no run has begun") {
-			return fmt.Errorf("the error is %v", err)
+			return fmt.Errorf("the error is %w", err)
 		}
 		if list, err := h.Plugins(context.Background()); len(list) > 0 || err != nil {
-			return fmt.Errorf("listed: %v, %v", list, err)
+			return fmt.Errorf("listed: %v, %w", list, err)
 		}
 		return nil
 	},

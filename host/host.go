@@ -125,7 +125,7 @@ func (h *Host) Close(ctx context.Context) error {
 	case err := <-freed:
 		return err
 	case <-time.After(closing):
-		h.cache.forgive()
+		h.cache.forgive(ctx)
 		h.log.WarnContext(ctx, "a plugin is still being compiled; the host does not wait for it")
 		return nil
 	}

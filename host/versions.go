@@ -204,7 +204,7 @@ func (h *Host) Replay(ctx context.Context, call jobhost.Call, digest string, gra
 	m, err := h.version(ctx, digest)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		out := (&run{ctx: ctx}).fromOutside() //nolint:contextcheck // the run carries its context
+		out := (&run{ctx: ctx}).fromOutside()
 		out.Message += "; its module was still being compiled"
 		return out
 	case err != nil:

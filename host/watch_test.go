@@ -8,118 +8,124 @@ import (
 	"github.com/jobhost/jobhost/host"
 )
 
+// tree is a folder in which plugins are moved about.
+type tree struct {
+	t    *testing.T
+	base string
+}
+
+func (f tree) at(name string) string { return filepath.Join(f.base, filepath.FromSlash(name)) }
+
+func (f tree) must(err error) {
+	f.t.Helper()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
 // swap puts a link to target in place of whatever a name stands for, at once.
-func swap(t *testing.T, target, name string) {
-	t.Helper()
-	if err := os.Symlink(target, name+".new"); err != nil {
-		t.Fatal(err)
-	}
-	move(t, name+".new", name)
+func (f tree) swap(target, name string) {
+	f.t.Helper()
+	f.must(os.Symlink(filepath.FromSlash(target), f.at(name+".new")))
+	f.move(name+".new", name)
 }
 
-func move(t *testing.T, from, to string) {
-	t.Helper()
-	if err := os.Rename(from, to); err != nil {
-		t.Fatal(err)
-	}
+func (f tree) move(from, to string) {
+	f.t.Helper()
+	f.must(os.Rename(f.at(from), f.at(to)))
 }
 
-// folderOf makes a folder with a plugin p in it.
-func folderOf(t *testing.T, dir, text string) {
-	t.Helper()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(dir, "p.wasm"), says(text))
+// folder makes a folder with a plugin p in it.
+func (f tree) folder(name, text string) {
+	f.t.Helper()
+	f.must(os.MkdirAll(f.at(name), 0o700))
+	write(f.t, filepath.Join(f.at(name), "p.wasm"), says(text))
+}
+
+func (f tree) replace(name, text string) {
+	f.t.Helper()
+	replace(f.t, f.at(name), says(text))
 }
 
 func TestTheWatcherFollowsThePathOfTheFolder(t *testing.T) {
 	for name, test := range map[string]struct {
-		dir   string // of the plugins, below base
-		begin func(t *testing.T, base string)
-		steps []func(t *testing.T, base string) // the n-th makes p say "n"
+		dir   string // of the plugins
+		begin func(f tree)
+		steps []func(f tree) // the first makes p say "1", the next "2"
 	}{
 		"a link to the folder is switched": {
 			dir: "current",
-			begin: func(t *testing.T, base string) {
-				folderOf(t, filepath.Join(base, "v0"), "0")
-				folderOf(t, filepath.Join(base, "v1"), "1")
-				folderOf(t, filepath.Join(base, "v2"), "2")
-				swap(t, "v0", filepath.Join(base, "current"))
+			begin: func(f tree) {
+				f.folder("v0", "0")
+				f.folder("v1", "1")
+				f.folder("v2", "2")
+				f.swap("v0", "current")
 			},
-			steps: []func(t *testing.T, base string){
-				func(t *testing.T, base string) { swap(t, "v1", filepath.Join(base, "current")) },
-				func(t *testing.T, base string) { swap(t, filepath.Join(base, "v2"), filepath.Join(base, "current")) },
-				func(t *testing.T, base string) { replace(t, filepath.Join(base, "v2", "p.wasm"), says("3")) },
+			steps: []func(f tree){
+				func(f tree) { f.swap("v1", "current") },
+				func(f tree) { f.swap(f.at("v2"), "current") },
+				func(f tree) { f.replace("v2/p.wasm", "3") },
 			},
 		},
 		"a link further up is switched": {
-			dir: filepath.Join("app", "current", "plugins"),
-			begin: func(t *testing.T, base string) {
-				folderOf(t, filepath.Join(base, "releases", "0", "plugins"), "0")
-				folderOf(t, filepath.Join(base, "releases", "1", "plugins"), "1")
-				if err := os.Mkdir(filepath.Join(base, "app"), 0o700); err != nil {
-					t.Fatal(err)
-				}
-				swap(t, filepath.Join("..", "releases", "0"), filepath.Join(base, "app", "current"))
+			dir: "app/current/plugins",
+			begin: func(f tree) {
+				f.folder("releases/0/plugins", "0")
+				f.folder("releases/1/plugins", "1")
+				f.must(os.Mkdir(f.at("app"), 0o700))
+				f.swap("../releases/0", "app/current")
 			},
-			steps: []func(t *testing.T, base string){
-				func(t *testing.T, base string) {
-					swap(t, filepath.Join("..", "releases", "1"), filepath.Join(base, "app", "current"))
-				},
-				func(t *testing.T, base string) {
-					folderOf(t, filepath.Join(base, "2"), "2")
-					move(t, filepath.Join(base, "releases", "1", "plugins"), filepath.Join(base, "old"))
-					move(t, filepath.Join(base, "2"), filepath.Join(base, "releases", "1", "plugins"))
+			steps: []func(f tree){
+				func(f tree) { f.swap("../releases/1", "app/current") },
+				func(f tree) {
+					f.folder("2", "2")
+					f.move("releases/1/plugins", "old")
+					f.move("2", "releases/1/plugins")
 				},
 			},
 		},
 		"the folder is replaced": {
 			dir:   "plugins",
-			begin: func(t *testing.T, base string) { folderOf(t, filepath.Join(base, "plugins"), "0") },
-			steps: []func(t *testing.T, base string){
-				func(t *testing.T, base string) {
-					folderOf(t, filepath.Join(base, "next"), "1")
-					move(t, filepath.Join(base, "plugins"), filepath.Join(base, "old"))
-					move(t, filepath.Join(base, "next"), filepath.Join(base, "plugins"))
+			begin: func(f tree) { f.folder("plugins", "0") },
+			steps: []func(f tree){
+				func(f tree) {
+					f.folder("next", "1")
+					f.move("plugins", "old")
+					f.move("next", "plugins")
 				},
-				func(t *testing.T, base string) { replace(t, filepath.Join(base, "plugins", "p.wasm"), says("2")) },
-				func(t *testing.T, base string) {
-					if err := os.RemoveAll(filepath.Join(base, "plugins")); err != nil {
-						t.Fatal(err)
-					}
-					folderOf(t, filepath.Join(base, "plugins"), "3")
+				func(f tree) { f.replace("plugins/p.wasm", "2") },
+				func(f tree) {
+					f.must(os.RemoveAll(f.at("plugins")))
+					f.folder("plugins", "3")
 				},
 			},
 		},
 		"a plugin is a link to a link": {
 			dir: "plugins",
-			begin: func(t *testing.T, base string) {
-				folderOf(t, filepath.Join(base, "builds", "0"), "0")
-				folderOf(t, filepath.Join(base, "builds", "1"), "1")
-				swap(t, "0", filepath.Join(base, "builds", "latest"))
-				if err := os.Mkdir(filepath.Join(base, "plugins"), 0o700); err != nil {
-					t.Fatal(err)
-				}
-				swap(t, filepath.Join("..", "builds", "latest", "p.wasm"), filepath.Join(base, "plugins", "p.wasm"))
+			begin: func(f tree) {
+				f.folder("builds/0", "0")
+				f.folder("builds/1", "1")
+				f.swap("0", "builds/latest")
+				f.must(os.Mkdir(f.at("plugins"), 0o700))
+				f.swap("../builds/latest/p.wasm", "plugins/p.wasm")
 			},
-			steps: []func(t *testing.T, base string){
-				func(t *testing.T, base string) { swap(t, "1", filepath.Join(base, "builds", "latest")) },
-				func(t *testing.T, base string) { replace(t, filepath.Join(base, "builds", "1", "p.wasm"), says("2")) },
+			steps: []func(f tree){
+				func(f tree) { f.swap("1", "builds/latest") },
+				func(f tree) { f.replace("builds/1/p.wasm", "2") },
 			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			base := t.TempDir()
-			test.begin(t, base)
+			f := tree{t, t.TempDir()}
+			test.begin(f)
 			changed := make(chan struct{}, 64)
 			cfg := host.Defaults()
-			cfg.Dir, cfg.Watch = filepath.Join(base, test.dir), true
+			cfg.Dir, cfg.Watch = f.at(test.dir), true
 			cfg.Changed = func() { changed <- struct{}{} }
 			h := openHost(t, cfg)
 			wantOutput(t, h, "p", "0")
 			for i, step := range test.steps {
-				step(t, base)
+				step(f)
 				for want := string(rune('1' + i)); ; { // the test's own limit ends it
 					if out, _ := run(t, h, "p", ""); out.Code == "" && string(out.Output) == want {
 						break
