@@ -78,8 +78,10 @@ func TestSecretsAreHiddenInWhatTheyAreEncodedAs(t *testing.T) {
 }
 
 func TestSecretsAreHiddenInFailuresAndOutput(t *testing.T) {
+	const long = "sesamum-indicum-is-a-flowering-plant" // longer than the mark of a cut
 	t.Setenv("HOSTFUNCS_SECRET", "sesame-open")
-	h := caller(t, host.Defaults(), host.Grant{Secrets: map[string]host.Secret{"TOKEN": {Env: "HOSTFUNCS_SECRET"}}, MaxOutput: 2000})
+	t.Setenv("HOSTFUNCS_LONG", long)
+	h := caller(t, host.Defaults(), host.Grant{Secrets: map[string]host.Secret{"TOKEN": {Env: "HOSTFUNCS_SECRET"}, "LONG": {Env: "HOSTFUNCS_LONG"}}, MaxOutput: 2000})
 	do := func(calls ...call) (jobhost.Outcome, *sink) {
 		data, err := json.Marshal(map[string]any{"calls": calls, "quiet": true})
 		if err != nil {
@@ -105,10 +107,10 @@ func TestSecretsAreHiddenInFailuresAndOutput(t *testing.T) {
 			t.Errorf("output is %q", got)
 		}
 	}
-	for pad := range 12 { // wherever a line is cut
-		_, s = do(call{F: "log", A: strings.Repeat("x", abi.MaxLine-pad) + "sesame-open"}, call{F: "stderr", A: strings.Repeat("x", abi.MaxLine-pad) + "sesame-open\n"})
+	for pad := range len(long) { // wherever a line is cut, also to make room for the mark of the cut
+		_, s = do(call{F: "log", A: strings.Repeat("x", abi.MaxLine-pad) + long}, call{F: "stderr", A: strings.Repeat("x", abi.MaxLine-pad) + long + "\n"})
 		if strings.Contains(s.text(), "ses") {
-			t.Errorf("%d before the limit, the log ends with %q and %q", pad, s.lines[0][abi.MaxLine-20:], s.lines[1][abi.MaxLine-40:])
+			t.Errorf("%d before the limit, the log ends with %q and %q", pad, s.lines[0][abi.MaxLine-60:], s.lines[1][abi.MaxLine-60:])
 		}
 	}
 }

@@ -60,3 +60,11 @@ func FuzzRequestHead(f *testing.F) {
 		}
 	})
 }
+
+// The variables of the environment are read once by net/http, so no test can see that they are not.
+func TestRequestsAskNoProxy(t *testing.T) {
+	r := &run{host: &Host{}}
+	if r.newWeb().client.Transport.(*gate).next.Proxy != nil {
+		t.Error("there is a proxy")
+	}
+}
