@@ -14,7 +14,7 @@ func (t *trial) flags(cmd *cobra.Command) {
 	t.config, t.data = configFlag(cmd), dataFlag(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&t.job, "job", "", "run as this job of the configuration")
-	flags.DurationVar(&t.timeout, "timeout", 0, "time limit of the run (default: none)")
+	flags.Var((*limit)(&t.timeout), "timeout", "time limit of the run (default: none)")
 	flags.StringArrayVar(&t.dirs, "dir", nil, "folder to grant: host:guest:ro or host:guest:rw")
 	flags.StringArrayVar(&t.env, "env", nil, "environment variable to grant: NAME=value")
 	flags.StringArrayVar(&t.args, "arg", nil, "argument to grant")

@@ -50,21 +50,23 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 // limit is a flag that says how long to wait.
-type limit struct{ value time.Duration }
+type limit time.Duration
 
 // String is the limit as it is written.
 func (l *limit) String() string {
-	if l.value == 0 {
+	if *l == 0 {
 		return ""
 	}
-	return durationText(l.value)
+	return durationText(time.Duration(*l))
 }
 
 // Set reads a limit.
-func (l *limit) Set(s string) (err error) {
-	if l.value, err = time.ParseDuration(s); err != nil || l.value <= 0 {
+func (l *limit) Set(s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
 		return errors.New("want a duration above 0, such as 90s or 10m")
 	}
+	*l = limit(d)
 	return nil
 }
 

@@ -32,7 +32,7 @@ The exit code is 1 when the run failed. An interrupt, or the end of --timeout, e
 			return err
 		}
 		defer done()
-		waiting, cancel := within(ctx, limit.value)
+		waiting, cancel := within(ctx, time.Duration(*limit))
 		defer cancel()
 		run, err := jobhost.One(s.Trigger(waiting, []jobhost.TriggerRequest{{Job: args[0], Data: raw}}))
 		switch {

@@ -39,7 +39,7 @@ The exit code is 1 when the replay failed. An interrupt, or the end of --timeout
 			return err
 		}
 		defer done()
-		waiting, cancel := within(ctx, limit.value)
+		waiting, cancel := within(ctx, time.Duration(*limit))
 		defer cancel()
 		got, err := s.Replay(waiting, jobhost.ReplayRequest{Run: id, Grants: *grants})
 		switch {

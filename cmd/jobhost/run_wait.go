@@ -31,7 +31,7 @@ interrupt ends the waiting and not the run. A host that stops meanwhile is waite
 			return err
 		}
 		defer done()
-		waiting, cancel := within(ctx, limit.value)
+		waiting, cancel := within(ctx, time.Duration(*limit))
 		defer cancel()
 		r, err := c.waitRun(waiting, s, id)
 		switch {
