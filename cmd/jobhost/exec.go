@@ -95,12 +95,13 @@ func (c *cli) try(t trial) error {
 	return nil
 }
 
-// load compiles the plugin within the time limit, and says when the run must be over. The total time is that of both.
+// load compiles the plugin, and says when the run must be over. The total time is that of both; without one the limit is the
+// run's alone.
 func (t *trial) load(ctx context.Context, h *host.Host, call *jobhost.Call, total time.Duration) error {
 	began := time.Now()
-	if t.timeout > 0 {
+	if total > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, t.timeout)
+		ctx, cancel = context.WithTimeout(ctx, total)
 		defer cancel()
 	}
 	if _, err := h.Load(ctx, call.Plugin, t.file); err != nil {
