@@ -13,15 +13,18 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/tetratelabs/wazero"
+
+	"github.com/jobhost/jobhost/host/instrument"
 )
 
 // cacheLayout is the version of how things lie in the cache; the instrumentation has its own.
-const cacheLayout = "2"
+const cacheLayout = "3"
 
 // cacheAge is how long a file is kept in the cache. What is older is made again.
 const cacheAge = 90 * 24 * time.Hour
@@ -120,8 +123,30 @@ func (c *cache) close(ctx context.Context) error {
 	return c.compiled.Close(ctx)
 }
 
-// memoryBytes is the length of the head of an instrumented module in the cache: the memory that compiling it can take.
-const memoryBytes = 8
+// cacheHead begins the file of an instrumented module in the cache. The image's data follows, then the module.
+type cacheHead struct {
+	Memory int64  // that compiling it can take
+	Offset uint32 // of the image
+	Image  uint32 // its length
+}
+
+// encode returns the content of a file of the cache.
+func (m metered) encode() ([]byte, error) {
+	head := cacheHead{m.memory, m.image.Offset, uint32(len(m.image.Data))} //nolint:gosec // within a memory
+	b, err := binary.Append(nil, binary.LittleEndian, head)
+	return slices.Concat(b, m.image.Data, m.module), err
+}
+
+// decodeMetered is the reverse of encode. It keeps data.
+func decodeMetered(data []byte) (m metered, ok bool) {
+	var head cacheHead
+	n, err := binary.Decode(data, binary.LittleEndian, &head)
+	if err != nil || uint64(len(data)) < uint64(n)+uint64(head.Image) { //nolint:gosec // not negative
+		return metered{}, false
+	}
+	at := n + int(head.Image)
+	return metered{data[at:], instrument.Image{Offset: head.Offset, Data: data[n:at]}, head.Memory}, true
+}
 
 // instrumented returns the instrumented form of the module of a digest, from the cache or from build.
 func (c *cache) instrumented(ctx context.Context, digest string, build func() (metered, error)) (metered, error) {
@@ -130,15 +155,20 @@ func (c *cache) instrumented(ctx context.Context, digest string, build func() (m
 	}
 	file := filepath.Join(c.dir, digest+extension)
 	data, err := os.ReadFile(file)
-	if err == nil && len(data) > memoryBytes && intact(file, data) {
-		return metered{data[memoryBytes:], int64(binary.LittleEndian.Uint64(data))}, nil //nolint:gosec // it was one
+	if err == nil && intact(file, data) {
+		if m, ok := decodeMetered(data); ok {
+			return m, nil
+		}
 	}
 	m, err := build()
 	if err != nil {
 		return metered{}, err
 	}
-	head := binary.LittleEndian.AppendUint64(nil, uint64(m.memory)) //nolint:gosec // not negative
-	if err := c.write(file, append(head, m.module...)); err != nil {
+	data, err = m.encode()
+	if err == nil {
+		err = c.write(file, data)
+	}
+	if err != nil {
 		c.cannotWrite(ctx, c.dir, err)
 	}
 	return m, nil

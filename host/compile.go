@@ -60,8 +60,8 @@ func newCompilers() compilers {
 	return compilers{any: make(chan struct{}, runtime.NumCPU()), large: make(chan struct{}, 1)}
 }
 
-// largeCompile is the memory from which on a compilation is a large one: 128 MiB.
-const largeCompile = 128 << 20
+// largeCompile is the memory from which on a compilation is a large one: 256 MiB, more than usual guests in Go may take.
+const largeCompile = 256 << 20
 
 // enter takes a token. It returns false, without one, when ctx ends first.
 func enter(ctx context.Context, tokens chan struct{}) bool {
@@ -103,8 +103,11 @@ func (h *Host) compile(m *module, bin []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	m.compiled, err = h.translate(m.digest, ready)
-	return err
+	if m.compiled, err = h.translate(m.digest, ready); err != nil {
+		return err
+	}
+	m.image = newImage(&h.memories, ready.image)
+	return nil
 }
 
 // translate has an instrumented module compiled by the runtime.

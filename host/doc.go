@@ -10,9 +10,9 @@
 //     durable values. Without one: its input, a clock, random numbers, its log and its spans.
 //   - [Inspection] is what a module says about itself, from [Host.Inspect].
 //
-// Every run gets a fresh instance, whose memory lies outside the Go heap and is unmapped afterwards. Modules are
-// instrumented when they are loaded (package instrument), so that a guest can be ended anywhere and never keeps the
-// host's other goroutines waiting.
+// Every run gets a fresh instance, whose memory lies outside the Go heap and is made as new, or unmapped, when the run is
+// over. Modules are instrumented when they are loaded (package instrument), so that a guest can be ended anywhere and never
+// keeps the host's other goroutines waiting.
 //
 // What bites:
 //
@@ -29,6 +29,8 @@
 //     connections of its own. The address is checked when it is connected to, so a name of a granted host that resolves to a
 //     private address is refused unless its grant says private.
 //   - With [ClockPlanned] JOBHOST_DEADLINE and the times of files are still those of the real clock.
+//   - A compilation cannot be interrupted. It is bounded (package instrument: about 1 GiB and a minute), large ones run one at
+//     a time, and nobody waits longer for one than its context lasts; [Host.Close] waits a second.
 //   - Where compiled code cannot run, plugins are interpreted, 30 to 90 times slower and with shallower recursion. The log
 //     says so at start.
 package host

@@ -25,14 +25,15 @@ type Host struct {
 	log     *slog.Logger
 	started time.Time
 
-	rt      wazero.Runtime
-	cache   *cache
-	known   map[string]wasmfile.FuncType // the host functions, as "module.name"
-	modules modules
-	slots   *slots
-	total   ceiling
-	masks   maskers
-	shelf   *shelf
+	rt       wazero.Runtime
+	cache    *cache
+	known    map[string]wasmfile.FuncType // the host functions, as "module.name"
+	modules  modules
+	slots    *slots
+	total    ceiling
+	memories pool
+	masks    maskers
+	shelf    *shelf
 
 	ctx       context.Context //nolint:containedctx // the host's own life, which Close ends
 	end       context.CancelCauseFunc
@@ -119,6 +120,7 @@ func (h *Host) Close(ctx context.Context) error {
 	freed := make(chan error, 1)
 	go func() {
 		h.modules.building.Wait()
+		h.modules.close()
 		freed <- errors.Join(h.rt.Close(context.WithoutCancel(ctx)), h.cache.close(context.WithoutCancel(ctx)))
 	}()
 	select {
@@ -244,7 +246,7 @@ func newRun(ctx context.Context, h *Host, m *module, call jobhost.Call, grant Gr
 	r := &run{
 		host: h, module: m, call: call, grant: grant, ctx: ctx, input: call.Run.Data,
 		slot:   slot{all: h.slots},
-		memory: memory{limit: grant.MaxMemory, total: &h.total},
+		memory: memory{limit: grant.MaxMemory, total: &h.total, image: m.image},
 		stdout: capture{max: grant.MaxOutput},
 	}
 	r.until, _ = ctx.Deadline()

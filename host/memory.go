@@ -28,6 +28,7 @@ func (c *ceiling) give(n uint64) { c.used.Add(-n) }
 type memory struct {
 	limit   uint64
 	total   *ceiling
+	image   *image // what it holds at first
 	used    uint64
 	peak    uint64
 	refused uint64 // the size that was asked for when the limit was passed first
@@ -42,10 +43,16 @@ func (m *memory) Allocate(_, most uint64) experimental.LinearMemory {
 	return l
 }
 
-// free gives everything back. The guest must not run again.
+// free gives everything back. Another run may have it next, so this one's guest and all its calls must be over.
 func (m *memory) free() {
 	for _, l := range m.linear {
-		l.Free()
+		if l.mapping != nil {
+			m.image.pool.put(l.mapping)
+			l.mapping = nil
+		}
+		m.total.give(l.size)
+		m.used -= l.size
+		l.size = 0
 	}
 }
 
@@ -58,10 +65,10 @@ func (m *memory) refuse(size uint64, short bool) {
 
 // linear is one linear memory. Its address stays the same as it grows.
 type linear struct {
-	m      *memory
-	most   uint64
-	region region
-	size   uint64
+	m       *memory
+	most    uint64
+	mapping *mapping // nil: the memory is empty
+	size    uint64
 }
 
 // Reallocate implements experimental.LinearMemory: nil when the memory cannot grow to size.
@@ -75,7 +82,7 @@ func (l *linear) Reallocate(size uint64) []byte {
 			l.m.refuse(size, true)
 			return nil
 		}
-		if err := l.region.grow(size, l.most); err != nil {
+		if err := l.grow(size); err != nil {
 			l.m.total.give(size - l.size)
 			l.m.refuse(size, true)
 			return nil
@@ -84,13 +91,28 @@ func (l *linear) Reallocate(size uint64) []byte {
 		l.m.peak = max(l.m.peak, l.m.used)
 		l.size = size
 	}
-	return l.region.bytes(size)
+	if l.mapping == nil {
+		return []byte{}
+	}
+	return l.mapping.bytes(size)
 }
 
-// Free implements experimental.LinearMemory. It may be called twice.
-func (l *linear) Free() {
-	l.region.free()
-	l.m.total.give(l.size)
-	l.m.used -= l.size
-	l.size = 0
+func (l *linear) grow(size uint64) error {
+	first := l.mapping == nil
+	if first {
+		var err error
+		if l.mapping, err = l.m.image.pool.take(l.m.image, l.most); err != nil {
+			l.mapping = nil
+			return err
+		}
+	}
+	err := l.mapping.grow(size)
+	if image := l.m.image; err == nil && first && len(image.data) > 0 {
+		copy(l.mapping.bytes(size)[image.offset:], image.data)
+	}
+	return err
 }
+
+// Free implements experimental.LinearMemory. It does nothing: wazero calls it when the guest asks to exit, which is then
+// still on the stack. The run frees its memory when it is over.
+func (*linear) Free() {}

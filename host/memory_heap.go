@@ -2,12 +2,25 @@
 
 package host
 
-// region is memory on the Go heap, which moves as it grows.
-type region struct{ heap []byte }
+import "errors"
 
-func (r *region) grow(size, most uint64) error {
+// region is memory on the Go heap, which moves as it grows.
+type region struct {
+	heap []byte
+	most uint64
+}
+
+// share is for systems on which a mapping can be cleaned.
+func (*image) share() error { return errors.ErrUnsupported }
+
+func (r *region) reserve(_ *image, most uint64) error {
+	r.most = most
+	return nil
+}
+
+func (r *region) grow(size uint64) error {
 	if uint64(cap(r.heap)) < size {
-		bigger := make([]byte, size, min(most, size+size/4))
+		bigger := make([]byte, size, min(r.most, size+size/4))
 		copy(bigger, r.heap)
 		r.heap = bigger
 	}
@@ -15,11 +28,10 @@ func (r *region) grow(size, most uint64) error {
 	return nil
 }
 
-func (r *region) bytes(size uint64) []byte {
-	if r.heap == nil {
-		return []byte{}
-	}
-	return r.heap[:size]
-}
+func (r *region) bytes(size uint64) []byte { return r.heap[:size] }
+
+func (*image) unshare() {}
+
+func (*region) clean(*image) bool { return false }
 
 func (r *region) free() { r.heap = nil }

@@ -14,16 +14,20 @@ import (
 // meterVersion changes whenever instrumented modules do.
 var meterVersion = strconv.Itoa(instrument.Version)
 
-// metered is an instrumented module, and the most memory that compiling it can take, in bytes.
+// metered is an instrumented module.
 type metered struct {
 	module []byte
-	memory int64
+	image  instrument.Image // what its memory must hold at first
+	memory int64            // bytes that compiling it can take, at most
 }
+
+// leastImage is the data from which on it pays to map an image of the memory instead of copying the data.
+const leastImage = 64 << 10
 
 // meterModule instruments a module. It refuses those that would take the host's memory or time to compile.
 func meterModule(bin []byte) (metered, error) {
-	out, err := instrument.Instrument(bin, instrument.Config{})
-	return metered{out.Module, out.Stats.CompileMemory}, err
+	out, err := instrument.Instrument(bin, instrument.Config{Image: leastImage})
+	return metered{out.Module, out.Image, out.Stats.CompileMemory}, err
 }
 
 // meter reads what a guest has used from the globals that the instrumentation gave it.

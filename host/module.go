@@ -13,6 +13,7 @@ type module struct {
 	kind   string
 	least  uint64 // bytes of memory that it starts with
 
+	image    *image
 	compiled wazero.CompiledModule
 	err      error         // why there is no compiled module
 	done     chan struct{} // closed once compiled or err is set
@@ -85,6 +86,17 @@ func (ms *modules) find(digest string) *module {
 	return m
 }
 
+// close frees what the modules that are still used have taken of the system. Nothing may run any more.
+func (ms *modules) close() {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	for _, m := range ms.byDigest {
+		if m.image != nil {
+			m.image.close()
+		}
+	}
+}
+
 // wanted reports whether anybody but its compilation uses a module.
 func (ms *modules) wanted(m *module) bool {
 	ms.mu.Lock()
@@ -103,5 +115,6 @@ func (ms *modules) put(ctx context.Context, m *module) {
 	ms.mu.Unlock()
 	if last && m.compiled != nil {
 		_ = m.compiled.Close(context.WithoutCancel(ctx)) // it has no error to give
+		m.image.close()
 	}
 }

@@ -31,6 +31,9 @@ func (m *module) writeData() {
 	segments := m.segments
 	if m.cfg.has(Merge) && m.mergeable() {
 		segments = m.merge()
+		if m.cfg.Image > 0 {
+			m.image = takeImage(segments, m.cfg.Image, 2*len(m.bin))
+		}
 	}
 	m.stats.SegmentsBefore, m.stats.SegmentsAfter = len(m.segments), len(segments)
 	if m.segments == nil {

@@ -54,25 +54,21 @@ func TestMergedSegmentsWriteTheSame(t *testing.T) {
 			m.Export(fmt.Sprint("drop", i), w.KindFunc, m.Func("->", "", w.Bulk(w.DataDrop, i)))
 		}
 		bin := m.Bytes()
-		r, err := instrument.Instrument(bin, instrument.Config{})
-		if err != nil {
-			rt.Fatal(err)
-		}
-		var got, want []string
-		for _, b := range []struct {
-			bin  []byte
-			into *[]string
-		}{{bin, &want}, {r.Module, &got}} {
-			*b.into = dataStory(t, b.bin, n)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			rt.Fatalf("segments differ (-before +merged):\n%s", diff)
+		want := dataStory(t, instrument.Result{Module: bin}, n)
+		for _, cfg := range []instrument.Config{{}, {Image: 1}, {Image: 100}} {
+			r, err := instrument.Instrument(bin, cfg)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if diff := cmp.Diff(want, dataStory(t, r, n)); diff != "" {
+				rt.Fatalf("segments differ with %+v (-before +merged):\n%s", cfg, diff)
+			}
 		}
 	})
 }
 
 // dataStory tells all that can be seen of the data segments of a module.
-func dataStory(t *testing.T, bin []byte, segments int) (story []string) {
+func dataStory(t *testing.T, module instrument.Result, segments int) (story []string) {
 	t.Helper()
 	ctx := t.Context()
 	r, release := newRuntime(t, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(features))
@@ -80,7 +76,7 @@ func dataStory(t *testing.T, bin []byte, segments int) (story []string) {
 	if err := provideTick(ctx, r, endOnOverflow); err != nil {
 		t.Fatal(err)
 	}
-	m, err := r.Instantiate(ctx, bin)
+	m, err := r.Instantiate(withImage(ctx, module.Image), module.Module)
 	if err != nil {
 		return []string{err.Error()}
 	}

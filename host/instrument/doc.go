@@ -8,7 +8,10 @@
 //   - [Meter]: the guest counts what it does, and calls the host's function [TickFunction] after every period.
 //   - [Stack]: the guest keeps account of the native stack and calls the same function when its budget is spent.
 //   - [Tables]: tables can only grow to a number of elements, summed over all tables of the module.
-//   - [Merge]: thousands of tiny data segments become a few.
+//   - [Merge]: thousands of tiny data segments become a few, or an [Image] that the host maps instead of having them copied.
+//
+// It also estimates what compiling the module can cost, and refuses what would take the memory or the time of a host: see
+// [Stats], and cost.go for the limits and how they were found.
 //
 // The module behaves the same otherwise, traps included. Its name section is rebuilt, so that a trace shows the names,
 // or for want of them the numbers, that it would have shown. Sections of debug information are left out, since the places

@@ -56,15 +56,15 @@ func TestAlmostRightModules(t *testing.T) {
 // checkAcceptance checks what [FuzzInstrument] says, and reports whether the runtime accepts the module.
 func checkAcceptance(t *testing.T, bin []byte) bool {
 	t.Helper()
-	out, err := instrument.Instrument(bin, instrument.Config{})
+	out, err := instrument.Instrument(bin, instrument.Config{Image: 1})
 	if err != nil {
 		if _, ok := errors.AsType[*instrument.Error](err); !ok {
 			t.Fatalf("an error of another kind: %v", err)
 		}
 		return false
 	}
-	if most := 4096 + 30*len(bin); len(out.Module) > most {
-		t.Errorf("%d bytes became %d", len(bin), len(out.Module))
+	if most := 4096 + 30*len(bin); len(out.Module)+len(out.Image.Data) > most {
+		t.Errorf("%d bytes became %d and an image of %d", len(bin), len(out.Module), len(out.Image.Data))
 	}
 	r, release := newRuntime(t, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(features))
 	defer release()
@@ -118,12 +118,12 @@ func TestHostileShapesStayInBounds(t *testing.T) {
 		"functions":      functions.Bytes(),
 		"segments":       segments.Bytes(),
 	} {
-		r, err := instrument.Instrument(bin, instrument.Config{})
+		r, err := instrument.Instrument(bin, instrument.Config{Image: 1})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if most := 12 * len(bin); len(r.Module) > most {
-			t.Errorf("%s: %d bytes became %d, want at most %d", name, len(bin), len(r.Module), most)
+		if most := 12 * len(bin); len(r.Module)+len(r.Image.Data) > most {
+			t.Errorf("%s: %d bytes became %d and an image of %d, want at most %d", name, len(bin), len(r.Module), len(r.Image.Data), most)
 		}
 	}
 }

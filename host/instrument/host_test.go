@@ -116,6 +116,33 @@ func startPlain(t testing.TB, bin []byte, cfg wazero.RuntimeConfig) *guest {
 	return g
 }
 
+// withImage lets the memory of the instances that are made hold an image.
+func withImage(ctx context.Context, image instrument.Image) context.Context {
+	if image.Data == nil {
+		return ctx
+	}
+	return experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory {
+		return &imageMemory{image: image}
+	}))
+}
+
+type imageMemory struct {
+	image instrument.Image
+	bytes []byte
+}
+
+func (m *imageMemory) Reallocate(size uint64) []byte {
+	before := m.bytes
+	m.bytes = make([]byte, size)
+	if before == nil {
+		copy(m.bytes[m.image.Offset:], m.image.Data)
+	}
+	copy(m.bytes, before)
+	return m.bytes
+}
+
+func (*imageMemory) Free() {}
+
 // newRuntime is a runtime that is closed when the test ends, or before by calling release.
 func newRuntime(t testing.TB, cfg wazero.RuntimeConfig) (r wazero.Runtime, release func()) {
 	t.Helper()

@@ -44,11 +44,13 @@ type Config struct {
 	Stack  int32 // bytes of native stack, at most 1 GiB; DefaultStack if zero
 	Tables int32 // elements that all tables together may have, at most 131,071; DefaultTables if zero
 	Skip   Part  // parts to leave out, for tests and measurements
+	Image  int   // active data of at least so many bytes goes into Result.Image when Merge can; 0: it stays in the module
 }
 
 // Result is an instrumented module.
 type Result struct {
 	Module []byte
+	Image  Image // with data: the memory must hold it before the module is instantiated
 	Stats  Stats
 }
 
@@ -100,7 +102,7 @@ func Instrument(bin []byte, cfg Config) (Result, error) {
 	}
 	m.stats.CompileMemory = int64(m.compiling.peak + m.compiling.kept)
 	m.stats.CompileTime = time.Duration(m.compiling.nanos)
-	return Result{Module: out, Stats: m.stats}, nil
+	return Result{Module: out, Image: m.image, Stats: m.stats}, nil
 }
 
 // read checks all known sections and takes what is needed from them.

@@ -187,6 +187,7 @@ type module struct {
 	compiling compiling
 
 	newSegments []uint32 // by data segment: its index after merging; nil: all as before
+	image       Image
 	stats       Stats
 }
 

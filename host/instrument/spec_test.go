@@ -39,7 +39,7 @@ var specVariants = []struct {
 	cfg  instrument.Config
 }{
 	{"all with a period of 1", instrument.Config{Period: 1, Stack: specStack}},
-	{"all with a period of 100", instrument.Config{Period: 100, Stack: specStack}},
+	{"all with a period of 100 and an image", instrument.Config{Period: 100, Stack: specStack, Image: 1}},
 	{"all", instrument.Config{Stack: specStack}},
 	{"meter", instrument.Config{Skip: instrument.Stack | instrument.Tables | instrument.Merge}},
 	{"stack", instrument.Config{Stack: specStack, Skip: instrument.Meter | instrument.Tables | instrument.Merge}},
@@ -72,10 +72,7 @@ func TestSpecificationTestsEndTheSameWay(t *testing.T) {
 					checkPlain(t, filepath.Base(file), want)
 					commands += len(want)
 					for _, v := range variants {
-						got := s.run(cfg, func(b []byte) ([]byte, error) {
-							r, err := instrument.Instrument(b, v.cfg)
-							return r.Module, err
-						})
+						got := s.run(cfg, func(b []byte) (instrument.Result, error) { return instrument.Instrument(b, v.cfg) })
 						compare(t, v.name, filepath.Base(file), got, want)
 					}
 				}
@@ -195,13 +192,13 @@ func (s *script) UnmarshalJSON(b []byte) error {
 type specRun struct {
 	*script
 	runtime wazero.Runtime
-	rewrite func([]byte) ([]byte, error)
+	rewrite func([]byte) (instrument.Result, error)
 	named   map[string]api.Module
 	last    api.Module
 }
 
 // run runs the script, with its modules rewritten if rewrite is not nil.
-func (s *script) run(cfg wazero.RuntimeConfig, rewrite func([]byte) ([]byte, error)) []outcome {
+func (s *script) run(cfg wazero.RuntimeConfig, rewrite func([]byte) (instrument.Result, error)) []outcome {
 	s.t.Helper()
 	r := &specRun{script: s, rewrite: rewrite, named: map[string]api.Module{}}
 	var release func()
@@ -254,14 +251,15 @@ func (r *specRun) do(c *command, i int) (string, error) {
 }
 
 func (r *specRun) load(c *command, name string) (api.Module, error) {
-	b := r.read(filepath.Join(r.dir, c.Filename))
+	ctx, b := r.t.Context(), r.read(filepath.Join(r.dir, c.Filename))
 	if r.rewrite != nil {
-		var err error
-		if b, err = r.rewrite(b); err != nil {
+		out, err := r.rewrite(b)
+		if err != nil {
 			return nil, err
 		}
+		ctx, b = withImage(ctx, out.Image), out.Module
 	}
-	return r.runtime.InstantiateWithConfig(r.t.Context(), b, wazero.NewModuleConfig().WithName(name).WithStartFunctions())
+	return r.runtime.InstantiateWithConfig(ctx, b, wazero.NewModuleConfig().WithName(name).WithStartFunctions())
 }
 
 func (r *specRun) act(c *command) (string, error) {
