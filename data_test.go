@@ -117,3 +117,28 @@ func TestCheckData(t *testing.T) {
 		})
 	}
 }
+
+func TestDataDepth(t *testing.T) {
+	for data, want := range map[string]int{
+		``: 0, `{}`: 1, `{"a":1}`: 1, `{"a":[],"b":[]}`: 2, `{"a":[{"b":[1]}]}`: 4, `{"a[[[{":"]}{\"[["}`: 1, `{"a":"\\\\","b":[]}`: 2,
+	} {
+		if got := jobhost.DataDepth(json.RawMessage(data)); got != want {
+			t.Errorf("%s has depth %d, want %d", data, got, want)
+		}
+	}
+}
+
+func TestCheckDataRefusesWhatNoReaderCouldRead(t *testing.T) {
+	nested := func(depth int) json.RawMessage {
+		return json.RawMessage(`{"a":` + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + `}`)
+	}
+	if err := jobhost.CheckData(nested(jobhost.MaxDataDepth)); err != nil {
+		t.Error(err)
+	}
+	for _, depth := range []int{jobhost.MaxDataDepth + 1, 9_998} {
+		err := jobhost.CheckData(nested(depth))
+		if err == nil || !strings.Contains(err.Error(), "levels deep, at most 100 are allowed") {
+			t.Errorf("%d levels: got %v, want a refusal", depth, err)
+		}
+	}
+}

@@ -11,7 +11,7 @@ import (
 
 // items is the input of a batch.
 type items[T any] struct {
-	Body []T `maxItems:"10000"`
+	Body []T `maxItems:"1000"`
 }
 
 func (h *handler) batches(a huma.API) {
@@ -20,10 +20,19 @@ func (h *handler) batches(a huma.API) {
 	batch(h, a, "delete-jobs", "/v1/jobs:delete", "Remove jobs; their history stays", same[jobhost.Name], done(h.s.Delete))
 	batch(h, a, "pause-jobs", "/v1/jobs:pause", "Stop the firing of jobs or triggers", plain(Target.target), done(h.s.Pause))
 	batch(h, a, "resume-jobs", "/v1/jobs:resume", "Let jobs or triggers fire again", plain(Target.target), done(h.s.Resume))
-	batch(h, a, "trigger-jobs", "/v1/jobs:trigger", "Run jobs here and now and wait", plain(TriggerRequest.request), h.s.Trigger)
+	batch(h, a, "trigger-jobs", "/v1/jobs:trigger", "Run jobs here and now and wait", plain(TriggerRequest.request), h.triggerReadable)
 	batch(h, a, "enqueue-jobs", "/v1/jobs:enqueue", "Plan one run of each job", plain(EnqueueRequest.request), h.s.Enqueue)
 	batch(h, a, "status-jobs", "/v1/jobs:status", "Describe jobs", same[jobhost.Name], h.s.Status)
 	batch(h, a, "cancel-runs", "/v1/runs:cancel", "Ask runs to end", same[jobhost.RunID], done(h.s.CancelRuns))
+}
+
+// triggerReadable answers with runs whose data can be read.
+func (h *handler) triggerReadable(ctx context.Context, reqs []jobhost.TriggerRequest) []jobhost.Result[jobhost.Run] {
+	rs := h.s.Trigger(ctx, reqs)
+	for i := range rs {
+		rs[i].Value = readableRun(rs[i].Value)
+	}
+	return rs
 }
 
 // batch registers an operation on a list. An item that cannot be read is answered without the scheduler.

@@ -134,7 +134,7 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	if r.body != nil {
 		b, err := json.Marshal(r.body)
 		if err != nil {
-			return nil, &jobhost.Error{Code: jobhost.InvalidDefinition, Op: "api.call", Msg: "cannot be written as JSON: " + err.Error(), Err: err}
+			return nil, unwritable(err)
 		}
 		body = bytes.NewReader(b)
 	}
@@ -152,6 +152,10 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	}
 	defer resp.Body.Close() //nolint:errcheck // it was read only
 	return nil, c.refused(ctx, resp)
+}
+
+func unwritable(err error) error {
+	return &jobhost.Error{Code: jobhost.InvalidDefinition, Op: "api.call", Msg: "cannot be written as JSON: " + err.Error(), Err: err}
 }
 
 // refused reads the problem that a server answered with.

@@ -12,44 +12,88 @@ import (
 	"github.com/jobhost/jobhost"
 )
 
-// exchange sends a batch and spreads its answers over the items. An item that encode refuses is answered here, and a
-// batch that fails as a whole fails each of its items.
+// exchange sends a batch, in several requests if it is large, and spreads the answers over the items. An item that encode
+// refuses is answered here, and a request that fails as a whole fails each of its items.
 func exchange[In, W, Out any](ctx context.Context, c *Client, op string, in []In, encode func(In) (W, error)) []jobhost.Result[Out] {
 	results := make([]jobhost.Result[Out], len(in))
-	sent := make([]W, 0, len(in))
-	at := make([]int, 0, len(in)) // of each sent item its place
+	sent := make([]sending, 0, len(in))
 	for i, item := range in {
 		w, err := encode(item)
 		if err != nil {
 			results[i].Err = err
 			continue
 		}
-		sent, at = append(sent, w), append(at, i)
-	}
-	if len(sent) == 0 {
-		return results
-	}
-	var answers []Result[Out]
-	err := c.do(ctx, request{method: http.MethodPost, path: []string{op}, body: sent}, &answers)
-	if err == nil && len(answers) != len(sent) {
-		err = &jobhost.Error{Code: jobhost.Unexpected, Op: "api.call", Msg: fmt.Sprintf("server %s answered %d of %d items", c.name, len(answers), len(sent))}
-	}
-	for i, place := range at {
-		switch {
-		case err != nil:
-			results[place].Err = err
-		case answers[i].Problem != nil:
-			results[place].Err = answers[i].Problem.Err()
-		case answers[i].Value != nil:
-			results[place].Value = *answers[i].Value
+		text, err := json.Marshal(w)
+		if err != nil {
+			results[i].Err = unwritable(err)
+			continue
 		}
+		sent = append(sent, sending{i, text, valuesOf(w)})
+	}
+	for len(sent) > 0 {
+		n := portion(sent)
+		ask(ctx, c, op, sent[:n], results)
+		sent = sent[n:]
 	}
 	return results
 }
 
+// sending is an item of a batch on its way.
+type sending struct {
+	place  int // of its answer
+	text   json.RawMessage
+	values int // outside of data, at most
+}
+
+// valuesOf is the most values that an item has outside of data.
+func valuesOf(item any) int {
+	const most = 20 // of each of the types in a batch, triggers left out
+	if d, ok := item.(Definition); ok {
+		return most * (1 + len(d.Triggers))
+	}
+	return most
+}
+
+// portion is how many items go into one request, so that a server takes it. It is at least one.
+func portion(items []sending) (n int) {
+	const spare = 2 // room for brackets and commas
+	bytes, values := spare, 1
+	for _, s := range items {
+		bytes, values = bytes+len(s.text)+1, values+s.values
+		if n > 0 && (n == MaxItems || bytes > maxTexts || values > MaxValues) {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// ask sends one request of a batch.
+func ask[Out any](ctx context.Context, c *Client, op string, sent []sending, results []jobhost.Result[Out]) {
+	items := make([]json.RawMessage, len(sent))
+	for i, s := range sent {
+		items[i] = s.text
+	}
+	var answers []Result[Out]
+	err := c.do(ctx, request{method: http.MethodPost, path: []string{op}, body: items}, &answers)
+	if err == nil && len(answers) != len(sent) {
+		err = &jobhost.Error{Code: jobhost.Unexpected, Op: "api.call", Msg: fmt.Sprintf("server %s answered %d of %d items", c.name, len(answers), len(sent))}
+	}
+	for i, s := range sent {
+		switch result := &results[s.place]; {
+		case err != nil:
+			result.Err = err
+		case answers[i].Problem != nil:
+			result.Err = answers[i].Problem.Err()
+		case answers[i].Value != nil:
+			result.Value = *answers[i].Value
+		}
+	}
+}
+
 // encodable reports data that cannot stand in a JSON document; all other checks are the scheduler's.
 func encodable(op, job string, data json.RawMessage) error {
-	if len(data) == 0 || json.Valid(data) {
+	if len(data) == 0 || json.Valid(data) && jobhost.DataDepth(data) <= jobhost.MaxDataDepth {
 		return nil
 	}
 	err := jobhost.CheckData(data)

@@ -15,6 +15,12 @@ func (c *Client) Nodes(ctx context.Context) (nodes []jobhost.Node, err error) {
 	return nodes, err
 }
 
+// Self tells which node answers. A server that is older than the question, or that has no node, is an error.
+func (c *Client) Self(ctx context.Context) (self Self, err error) {
+	err = c.do(ctx, request{method: http.MethodGet, path: []string{"self"}}, &self)
+	return self, err
+}
+
 // Drain implements [jobhost.Scheduler].
 func (c *Client) Drain(ctx context.Context, node string) error {
 	if node == "" || node == "." || node == ".." { // it could not stand in a path

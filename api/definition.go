@@ -52,10 +52,13 @@ const (
 	defaultTrigger     = "default"
 )
 
+// maxWord is the most bytes of a schedule, a duration or a word in a definition.
+const maxWord = 4 << 10
+
 // DefinitionOf writes d in full: every value is spelled out, also one that equals its default.
 func DefinitionOf(d jobhost.JobDef) Definition {
 	out := Definition{
-		Name: d.Name, Plugin: d.Plugin, Data: d.Data, Description: d.Description,
+		Name: d.Name, Plugin: d.Plugin, Data: readable(d.Data), Description: d.Description,
 		AllowConcurrent: d.AllowConcurrent, RunOnEveryInstance: d.RunOnEveryInstance, RequestsRecovery: d.RequestsRecovery,
 		Timeout: durationText(d.Timeout), HistoryLimit: &d.HistoryLimit,
 	}
@@ -67,7 +70,7 @@ func DefinitionOf(d jobhost.JobDef) Definition {
 	}
 	for _, t := range d.Triggers {
 		out.Triggers = append(out.Triggers, TriggerDefinition{
-			Name: t.Name, Schedule: t.Schedule, Data: t.Data, Priority: &t.Priority, Misfire: t.Misfire.String(),
+			Name: t.Name, Schedule: t.Schedule, Data: readable(t.Data), Priority: &t.Priority, Misfire: t.Misfire.String(),
 			StartDeadline: durationText(t.StartDeadline), Description: t.Description,
 		})
 	}
@@ -78,6 +81,11 @@ func DefinitionOf(d jobhost.JobDef) Definition {
 // [jobhost.InvalidDefinition]; whether the values make sense is for [jobhost.JobDef.Check].
 func (d Definition) JobDef() (jobhost.JobDef, error) {
 	r := reader{job: d.Name}
+	if _, err := jobhost.ParseName(d.Name); err != nil && len(d.Name) > jobhost.MaxName { // every complaint would repeat it
+		return jobhost.JobDef{}, &jobhost.Error{
+			Code: jobhost.InvalidDefinition, Op: "api.define", Msg: fmt.Sprintf("job %q: name: %v", clipped(d.Name, jobhost.MaxName), err), Err: err,
+		}
+	}
 	job := jobhost.NewJob(d.Name, d.Plugin)
 	job.Data, job.Description = object(d.Data), d.Description
 	job.AllowConcurrent, job.RunOnEveryInstance, job.RequestsRecovery = d.AllowConcurrent, d.RunOnEveryInstance, d.RequestsRecovery
@@ -86,7 +94,7 @@ func (d Definition) JobDef() (jobhost.JobDef, error) {
 		job.HistoryLimit = *d.HistoryLimit
 	}
 	job.Retry = r.retry(d.Retry)
-	if d.Schedule != "" {
+	if d.Schedule != "" && r.short("schedule", d.Schedule) {
 		if s, err := jobhost.ParseSchedule(d.Schedule); err != nil || s.Kind != jobhost.Manual {
 			job.Triggers = []jobhost.TriggerDef{jobhost.NewTrigger(defaultTrigger, d.Schedule)}
 		}
@@ -94,6 +102,7 @@ func (d Definition) JobDef() (jobhost.JobDef, error) {
 			r.bad("schedule and triggers stand together; want one of them")
 		}
 	}
+	r.short("plugin", d.Plugin)
 	for _, t := range d.Triggers {
 		job.Triggers = append(job.Triggers, r.trigger(t))
 	}
@@ -111,13 +120,28 @@ func (r *reader) bad(format string, args ...any) {
 	r.errs = append(r.errs, &jobhost.Error{Code: jobhost.InvalidDefinition, Op: "api.define", Msg: msg})
 }
 
+// short reports a text that is longer than any good one, and that the scheduler would repeat with each complaint.
+func (r *reader) short(what, text string) bool {
+	if len(text) > maxWord {
+		r.bad("%s has %d bytes, at most %d are allowed", what, len(text), maxWord)
+	}
+	return len(text) <= maxWord
+}
+
 func (r *reader) trigger(t TriggerDefinition) jobhost.TriggerDef {
+	if _, err := jobhost.ParseName(t.Name); err != nil && len(t.Name) > jobhost.MaxName {
+		r.bad("trigger %q: %v", clipped(t.Name, jobhost.MaxName), err)
+		return jobhost.TriggerDef{}
+	}
+	if !r.short(fmt.Sprintf("trigger %q: schedule", t.Name), t.Schedule) {
+		return jobhost.TriggerDef{}
+	}
 	out := jobhost.NewTrigger(t.Name, t.Schedule)
 	out.Data, out.Description = object(t.Data), t.Description
 	if t.Priority != nil {
 		out.Priority = *t.Priority
 	}
-	if t.Misfire != "" {
+	if t.Misfire != "" && r.short(fmt.Sprintf("trigger %q: misfire", t.Name), t.Misfire) {
 		if err := out.Misfire.UnmarshalText([]byte(t.Misfire)); err != nil {
 			r.bad("trigger %q: misfire: %v", t.Name, err)
 		}
@@ -133,6 +157,9 @@ func (r *reader) retry(p *Retry) *jobhost.RetryPolicy {
 	out := &jobhost.RetryPolicy{
 		MaxRetries: p.MaxRetries, Delay: r.duration("retry: delay", p.Delay), MaxDelay: r.duration("retry: max_delay", p.MaxDelay),
 	}
+	if !r.short("retry: backoff", p.Backoff) {
+		return out
+	}
 	switch p.Backoff {
 	case "", backoffFixed:
 	case backoffExponential:
@@ -145,7 +172,7 @@ func (r *reader) retry(p *Retry) *jobhost.RetryPolicy {
 
 // duration reads one that has 0 for "not given". A 0 that was given is out of range for all of them.
 func (r *reader) duration(what, text string) time.Duration {
-	if text == "" || text == none {
+	if text == "" || text == none || !r.short(what, text) {
 		return 0
 	}
 	d, err := time.ParseDuration(text)
@@ -172,4 +199,20 @@ func object(data json.RawMessage) json.RawMessage {
 		return nil
 	}
 	return data
+}
+
+// readable is data, or a word in its place if it is nested so deep that whoever reads the answer would give up. Stores of
+// older versions may have such data.
+func readable(data json.RawMessage) json.RawMessage {
+	depth := jobhost.DataDepth(data)
+	if depth <= jobhost.MaxDataDepth {
+		return data
+	}
+	return fmt.Appendf(nil, `{"unreadable":"%d bytes of data, nested %d levels deep"}`, len(data), depth)
+}
+
+// readableRun is a run whose data can be read.
+func readableRun(r jobhost.Run) jobhost.Run {
+	r.Data = readable(r.Data)
+	return r
 }

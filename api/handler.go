@@ -16,15 +16,18 @@ import (
 
 // The bounds of a request.
 const (
-	MaxBody  = 4 << 20  // bytes of a request about one job
-	MaxBatch = 16 << 20 // bytes of a batch
-	MaxItems = 10_000   // items of a batch
+	MaxBody     = 4 << 20  // bytes of a request about one job
+	MaxBatch    = 16 << 20 // bytes of a batch
+	MaxItems    = 1000     // items of a batch
+	MaxTriggers = 100      // of a job that is defined by a request
+	MaxValues   = 100_000  // JSON values of a request, those in data left out
 )
 
 // Config configures [NewHandler] and [NewServer]. Start from [Defaults].
 type Config struct {
 	Version string           // of the program, for the OpenAPI document
 	Ready   func() error     // why the process is not ready, nil when it is; nil: always ready
+	Self    func() Self      // the answering node; nil: it does not tell
 	Now     func() time.Time // the clock of the deadlines below; nil: no write deadlines
 	Log     *slog.Logger     // panics and connection errors; nil: nowhere
 	Store   StoreKeeper      // of the scheduler; nil: its store has no file
@@ -51,8 +54,9 @@ func Defaults() Config {
 
 // handler is what the operations share.
 type handler struct {
-	s   jobhost.Scheduler
-	cfg Config
+	s      jobhost.Scheduler
+	cfg    Config
+	bodies *budget
 }
 
 // NewHandler serves s. The handler asks for no credentials: who can reach it can steer s.
@@ -63,7 +67,7 @@ func NewHandler(s jobhost.Scheduler, cfg Config) http.Handler {
 	if cfg.Ready == nil {
 		cfg.Ready = func() error { return nil }
 	}
-	h := &handler{s: s, cfg: cfg}
+	h := &handler{s: s, cfg: cfg, bodies: &budget{left: bodiesInFlight}}
 	mux := http.NewServeMux()
 	a := humago.New(mux, huma.Config{
 		OpenAPI: &huma.OpenAPI{
@@ -74,13 +78,13 @@ func NewHandler(s jobhost.Scheduler, cfg Config) http.Handler {
 			},
 		},
 		OpenAPIPath:                  "/openapi",
-		Formats:                      huma.DefaultFormats,
+		Formats:                      map[string]huma.Format{"application/json": boundedJSON, "json": boundedJSON},
 		DefaultFormat:                "application/json",
 		RejectUnknownQueryParameters: true,
 		Transformers:                 []huma.Transformer{problems},
 	})
 	a.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[huma.ErrorModel](), reflect.TypeFor[Problem]())
-	a.UseMiddleware(func(ctx huma.Context, next func(huma.Context)) { next(framedContext{ctx}) })
+	a.UseMiddleware(func(ctx huma.Context, next func(huma.Context)) { h.admit(framedContext{ctx}, next) })
 	h.probes(mux)
 	h.jobs(a)
 	h.definitions(a)
@@ -163,11 +167,20 @@ func (h *handler) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		g := &guarded{ResponseWriter: w, cfg: &h.cfg}
 		defer h.rescue(g, r)
+		h.hurry(w, r)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
 		next.ServeHTTP(g, r)
 		g.extend() // what is still to be flushed is a write too
 	})
+}
+
+// hurry bounds the time for a body that nobody reads: net/http reads some of it, to use the connection again.
+func (h *handler) hurry(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 && h.cfg.Now != nil && h.cfg.BodyTimeout > 0 {
+		// A reader without deadlines, such as a test's, has no slow client.
+		_ = http.NewResponseController(w).SetReadDeadline(h.cfg.Now().Add(h.cfg.BodyTimeout))
+	}
 }
 
 // rescue is deferred around a request.
@@ -234,6 +247,7 @@ func add[I, O any](h *handler, a huma.API, op huma.Operation, do func(context.Co
 		op.MaxBodyBytes = MaxBody
 	}
 	huma.Register(a, op, func(ctx context.Context, in *I) (*O, error) {
+		releaseBody(ctx) // it is read
 		out, err := do(ctx, in)
 		if err != nil {
 			return nil, problemOf(ctx, err)

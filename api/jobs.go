@@ -226,7 +226,7 @@ func (h *handler) starts(a huma.API) {
 	},
 	) (*body[jobhost.Run], error) {
 		run, err := jobhost.One(h.s.Trigger(ctx, []jobhost.TriggerRequest{{Job: in.Job, Data: object(or(in.Body).Data)}}))
-		return &body[jobhost.Run]{run}, err
+		return &body[jobhost.Run]{readableRun(run)}, err
 	})
 
 	type enqueue struct {

@@ -10,6 +10,12 @@ import (
 	"github.com/jobhost/jobhost"
 )
 
+// Self is the node that answers.
+type Self struct {
+	Node  string `json:"node" doc:"Its id."`
+	State string `json:"state" doc:"Created, Started, Serving, Draining, Stopping or Stopped. Only one that is Serving fires triggers."`
+}
+
 // nodes registers what is about instances and not about jobs.
 func (h *handler) nodes(a huma.API) {
 	add(h, a, huma.Operation{
@@ -17,6 +23,14 @@ func (h *handler) nodes(a huma.API) {
 	}, func(ctx context.Context, _ *empty) (*body[[]jobhost.Node], error) {
 		nodes, err := h.s.Nodes(ctx)
 		return list(nodes), err
+	})
+	add(h, a, huma.Operation{
+		OperationID: "get-self", Method: http.MethodGet, Path: "/v1/self", Summary: "Which node answers, and what it does",
+	}, func(context.Context, *empty) (*body[Self], error) {
+		if h.cfg.Self == nil {
+			return nil, &jobhost.Error{Code: jobhost.Unexpected, Op: "api.self", Msg: "this server does not tell which node it is"}
+		}
+		return &body[Self]{h.cfg.Self()}, nil
 	})
 	add(h, a, huma.Operation{
 		OperationID: "drain-node", Method: http.MethodPost, Path: "/v1/nodes/{node}/drain", DefaultStatus: http.StatusAccepted,

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -35,6 +36,22 @@ type Fault struct {
 }
 
 const problemType = "application/problem+json"
+
+// The bounds of a problem. What a request has wrong may be repeated many times in it, and each time be long.
+const (
+	maxFaults = 100     // that are told
+	maxTold   = 10      // of them in the detail
+	maxDetail = 4 << 10 // bytes
+	maxPlace  = 256     // bytes of a location
+)
+
+// clipped is text of at most n bytes and whole characters.
+func clipped(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n-len("…")], "") + "…"
+}
 
 // Error returns the detail. It makes a Problem an error that a handler can return.
 func (p *Problem) Error() string { return p.Detail }
@@ -72,11 +89,15 @@ func problemOf(ctx context.Context, err error) *Problem {
 		all = []*jobhost.Error{{Code: jobhost.Unexpected, Msg: err.Error()}}
 	}
 	e := all[0]
-	p := newProblem(statusOf(e.Code), e.Msg)
+	p := newProblem(statusOf(e.Code), clipped(e.Msg, maxDetail))
 	p.Code, p.Hint, p.Op, p.Params = e.Code, e.Hint, e.Op, e.Params
 	if len(all) > 1 {
-		for _, e := range all {
-			p.Errors = append(p.Errors, Fault{Detail: e.Msg, Code: e.Code, Hint: e.Hint, Op: e.Op, Params: e.Params})
+		for i, e := range all {
+			if i == maxFaults {
+				p.Errors = append(p.Errors, more(len(all)))
+				break
+			}
+			p.Errors = append(p.Errors, Fault{Detail: clipped(e.Msg, maxDetail), Code: e.Code, Hint: e.Hint, Op: e.Op, Params: e.Params})
 		}
 	}
 	return p
@@ -129,19 +150,31 @@ func fromModel(m *huma.ErrorModel) *Problem {
 	if p.Status >= http.StatusInternalServerError {
 		p.Code = jobhost.Unexpected
 	}
+	var told []string
 	for i, e := range m.Errors {
+		if i == maxFaults {
+			p.Errors = append(p.Errors, more(len(m.Errors)))
+			break
+		}
 		if e == nil {
 			continue
 		}
-		p.Errors = append(p.Errors, Fault{Location: e.Location, Detail: e.Message})
-		sep := "; "
-		if i == 0 {
-			sep = ": "
+		f := Fault{Location: clipped(e.Location, maxPlace), Detail: clipped(e.Message, maxDetail)}
+		if p.Errors = append(p.Errors, f); len(told) < maxTold {
+			told = append(told, f.Location+": "+f.Detail)
 		}
-		p.Detail += sep + e.Location + ": " + e.Message
+	}
+	if len(m.Errors) > maxTold {
+		told = append(told, more(len(m.Errors)).Detail)
+	}
+	if len(told) > 0 {
+		p.Detail = clipped(p.Detail+": "+strings.Join(told, "; "), maxDetail)
 	}
 	return p
 }
+
+// more stands for the faults that are not told.
+func more(all int) Fault { return Fault{Detail: fmt.Sprintf("and more: %d in all", all)} }
 
 // framed is the status to answer with where the framework chose another: a request that does not validate is 400, as
 // all of SPEC 29's VALIDATION family is.

@@ -30,6 +30,7 @@ func (h *handler) replay(a huma.API) {
 			return nil, noRun(req.Run)
 		}
 		got, err := h.s.Replay(ctx, req)
+		got.Recorded, got.Replay = readableRun(got.Recorded), readableRun(got.Replay)
 		return &body[jobhost.Replayed]{got}, err
 	})
 }

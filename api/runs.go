@@ -35,7 +35,7 @@ func (h *handler) runs(a huma.API) {
 		OperationID: "get-run", Method: http.MethodGet, Path: "/v1/runs/{id}", Summary: "Show a run, with its data",
 	}, func(ctx context.Context, in *runPath) (*body[jobhost.Run], error) {
 		run, err := h.run(ctx, jobhost.RunID(in.ID))
-		return &body[jobhost.Run]{run}, err
+		return &body[jobhost.Run]{readableRun(run)}, err
 	})
 	add(h, a, huma.Operation{
 		OperationID: "get-output", Method: http.MethodGet, Path: "/v1/runs/{id}/output", Summary: "What a run returned; 204 when nothing",
@@ -71,7 +71,7 @@ func (h *handler) listRuns(ctx context.Context, in *struct {
 	}
 	runs, err := h.s.Runs(ctx, q)
 	for i := range runs {
-		if !in.Data {
+		if runs[i].Data = readable(runs[i].Data); !in.Data {
 			runs[i].Data = nil
 		}
 	}

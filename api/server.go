@@ -26,8 +26,10 @@ type Server struct {
 // socketMode lets the owner of the process steer it, and nobody else.
 const socketMode = 0o600
 
-// maxHead is the most bytes of a request's head.
-const maxHead = 64 << 10
+const (
+	maxHead  = 64 << 10 // bytes of a request's head
+	maxConns = 512      // connections at one time; each takes a file descriptor, which runs need too
+)
 
 // NewServer listens on the socket at path, which it creates with mode 0600. A socket that a dead process left there is
 // replaced; one that is answered is an error with [jobhost.NotServing], and so is one that cannot be made. Two processes
@@ -45,6 +47,7 @@ func newServer(l net.Listener, h http.Handler, cfg Config) *Server {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	ctx, end := context.WithCancelCause(context.Background())
+	l = limitConns(l, maxConns)
 	return &Server{l: l, end: end, cfg: cfg, http: &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: cfg.HeaderTimeout,

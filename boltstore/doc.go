@@ -40,7 +40,8 @@
 // View that lasts makes the file grow. The file never shrinks but by a compaction. Much more address space is taken than
 // the file is large, so that a long View does not hold up who makes the file grow (not on Windows). A record that cannot be read, because it is damaged or
 // of a newer program, is left in place, reported to [Config.Report] and left out of every answer. With a
-// [Config.MaxSize] the last eighth is kept for what ends or deletes, so that a full store can be made to fit again.
+// [Config.MaxSize] the last fifth is kept: an eighth of it all for logs and outputs of runs that were begun, and the rest
+// for what changes little or deletes, so that a full store can be made to fit again.
 // Large records are kept in parts, so that no node takes more than a page (see parts.go).
 //
 // A file is read as a whole before it is used, and one with a damaged page is refused (see [Damaged]), since bbolt would

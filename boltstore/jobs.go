@@ -53,9 +53,13 @@ func (t *tx) JobNames(after jobhost.Name, limit int) ([]jobhost.Name, error) {
 
 func (t *tx) PutJobs(jobs ...jobhost.Job) error {
 	for i := range jobs {
-		t.begins = true
 		t.key = append(t.key[:0], jobs[i].Name...)
-		if err := t.put(bJobs, t.key, t.encoded(func(e *enc) { e.job(&jobs[i]) })); err != nil {
+		record := t.encoded(func(e *enc) { e.job(&jobs[i]) })
+		const little = 4 << 10 // a pause with its reason, another limit
+		if was := t.get(bJobs, t.key); was == nil || len(record) > len(was)+little {
+			t.begins = true
+		}
+		if err := t.put(bJobs, t.key, record); err != nil {
 			return err
 		}
 		if err := t.markLocal(jobs[i].Name, jobs[i].RunOnEveryInstance); err != nil {

@@ -9,12 +9,13 @@ import (
 
 const minSize = 4 << 20
 
-// limits keeps a part of the file for what makes room again or ends what was begun. Without it a full file could
-// record no outcome and delete nothing, since bbolt writes new pages before it frees old ones.
+// limits keeps a part of the file for what ends what was begun, and of that a part for what makes room again. Without
+// them a full file could record no outcome and delete nothing, since bbolt writes new pages before it frees old ones.
 type limits struct {
 	file int // most bytes of the file; 0: no limit
 	step int // how much the file grows at once; 0: see growth
 	soft int // most bytes in use after a transaction that begins something new
+	hard int // the same after one that adds to what was begun: logs and outputs
 }
 
 func newLimits(maxSize int64) (limits, error) {
@@ -26,7 +27,20 @@ func newLimits(maxSize int64) (limits, error) {
 	}
 	n := int(maxSize)
 	step := min(n/32, 16<<20)
-	return limits{file: n, step: step, soft: n - n/8 - step}, nil
+	hard := n - n/16 - step
+	return limits{file: n, step: step, soft: hard - n/8, hard: hard}, nil
+}
+
+// last is what is left to transactions that make room.
+func (l limits) last() int { return l.file - l.hard }
+
+// most is how large the file may get, of which n bytes are in use. One that was filled under a larger limit, or before
+// there was a reserve, may grow by as much as makes room in it.
+func (l limits) most(n int) int {
+	if l.file == 0 {
+		return 0
+	}
+	return max(l.file, n+l.last())
 }
 
 // growth is how much a file of some size grows at once: as long as there is no limit little while it is small, and
@@ -45,13 +59,18 @@ func used(db *bolt.DB, b *bolt.Tx) int {
 	return int(b.Size()) - (s.FreePageN+s.PendingPageN)*db.Info().PageSize
 }
 
-// check refuses a transaction that begins something new while little room is left.
+// check refuses a transaction that begins something new, or adds to it, while little room is left.
 func (l limits) check(db *bolt.DB, t *tx) error {
-	if l.file == 0 || !t.begins {
+	most := l.soft
+	switch {
+	case l.file == 0 || !t.begins && !t.adds:
 		return nil
+	case !t.begins:
+		most = l.hard
 	}
-	if n := used(db, t.b); n+t.written > l.soft {
-		return fmt.Errorf("%d of %d bytes are in use: %w", n, l.file, bolterrors.ErrMaxSizeReached)
+	if n := used(db, t.b); n+t.written > most {
+		return fmt.Errorf("its records take %d bytes, its file %d of at most %d, of which the last %d are kept for what makes room: %w",
+			n, t.b.Size(), l.file, l.file-most, bolterrors.ErrMaxSizeReached)
 	}
 	return nil
 }

@@ -212,6 +212,7 @@ func (t *tx) AppendLog(id jobhost.RunID, chunk []byte) error {
 		n = binary.BigEndian.Uint32(k[idLen:]) + 1
 	}
 	t.key = binary.BigEndian.AppendUint32(append(t.key[:0], raw[:]...), n)
+	t.adds = true
 	return t.put(bLogs, t.key, t.plain(chunk))
 }
 
@@ -233,6 +234,7 @@ func (t *tx) PutOutput(id jobhost.RunID, out []byte) error {
 	if err != nil {
 		return err
 	}
+	t.adds = true
 	return t.put(bOutputs, raw[:], t.plain(out))
 }
 

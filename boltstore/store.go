@@ -18,7 +18,7 @@ import (
 
 // Config says how a store behaves. Zero means the default.
 type Config struct {
-	MaxSize     int64         // most bytes of the file, at least 4 MiB; 0: no limit
+	MaxSize     int64         // most bytes of the file, at least 4 MiB; 0: no limit. One that is fuller may grow by what deleting takes
 	LockTimeout time.Duration // how long Open waits for another process to let go of the file; 1s if zero
 	Report      func(Damage)  // called once for each record that cannot be read, after the transaction; may be nil
 
@@ -101,6 +101,9 @@ func openOnce(path string, cfg Config, l layout) (*Store, error) {
 		return nil, err
 	}
 	db.AllocSize = lim.growth(0)
+	if err := db.View(func(b *bolt.Tx) error { db.MaxSize = lim.most(used(db, b)); return nil }); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	s := &Store{
 		db: db, file: f, path: path, limits: lim, report: cfg.Report, full: segmentRuns, format: l.format, told: map[string]bool{},
 	}
@@ -198,7 +201,7 @@ func (s *Store) failure(op string, err error) error {
 	return &jobhost.Error{
 		Code: jobhost.StoreFull, Op: op, Msg: fmt.Sprintf("store %q: %v", s.path, err), Err: err,
 		Params: map[string]any{"path": s.path},
-		Hint:   "make room on the disk, raise store.max_size, or keep less history",
+		Hint:   "keep less history (history_limit of a job, scheduler.history_retention), delete jobs, raise store.max_size, or make room on the disk",
 	}
 }
 

@@ -128,6 +128,7 @@ func (t *tx) putTrigger(x *jobhost.Trigger) error {
 		}
 	}
 	if is.pending != (rawID{}) {
+		t.begins = t.begins || !had
 		return t.put(bPending, is.pending[:], putTriggerKey(nil, x.Key))
 	}
 	return nil

@@ -53,7 +53,8 @@ type tx struct {
 	part    []byte                 // the same for the keys of parts
 	some    [bucketCount]int8      // whether a bucket has records in parts: 1 yes, -1 no, 0 not known
 	arena   []byte                 // values, which bbolt keeps until the commit
-	begins  bool                   // something was put that stays until somebody deletes it
+	begins  bool                   // something new was put that stays until somebody deletes it
+	adds    bool                   // logs or outputs were put
 	written int                    // bytes put
 	jobOf   map[rawID]jobhost.Name // of open runs, as far as they are known
 	allOpen bool                   // jobOf knows every open run

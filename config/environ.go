@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -26,7 +27,7 @@ func (d *draft) readEnviron(r *reader, top table[draft], environ []string) {
 		}
 		s, ok := known[name]
 		if !ok {
-			v.bad("no setting has this variable%s", didYouMean(name, keysOf(known)))
+			v.bad("no setting has this variable%s", meantVariable(name, keysOf(known)))
 			continue
 		}
 		v.key, v.want = s.key, s.field.wants()
@@ -36,6 +37,27 @@ func (d *draft) readEnviron(r *reader, top table[draft], environ []string) {
 		}
 		s.field.read(d, v)
 	}
+}
+
+// meantVariable completes a message with the variable that is most like an unknown one, if any is. Within a section that there
+// is only the rest counts, so that a long section does not make everything in it alike.
+func meantVariable(name string, known []string) string {
+	at := strings.LastIndex(name, "__") + len("__")
+	var rests []string
+	for _, k := range known {
+		if rest, ok := strings.CutPrefix(k, name[:at]); ok {
+			rests = append(rests, rest)
+		}
+	}
+	if len(rests) == 0 {
+		return didYouMean(name, known)
+	}
+	text := didYouMean(name[at:], rests)
+	if text == "" {
+		slices.Sort(rests)
+		return "; behind " + name[:at] + " there are " + strings.Join(rests, ", ")
+	}
+	return strings.Replace(text, "did you mean ", "did you mean "+name[:at], 1)
 }
 
 // setting is a key that a variable can give.

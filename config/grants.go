@@ -104,8 +104,8 @@ func dirKeys() table[Dir] {
 	}
 }
 
-// readGrants reads the section grants, and then binds these and what jobs are granted in place.
-func (d *draft) readGrants(r *reader, jobs map[jobhost.Name]jobDraft) {
+// grantDrafts reads the section grants, after what jobs are granted in place.
+func (d *draft) grantDrafts() []grantDraft {
 	drafts := d.own
 	for _, list := range d.lists.grants {
 		for _, v := range list.items() {
@@ -114,13 +114,22 @@ func (d *draft) readGrants(r *reader, jobs map[jobhost.Name]jobDraft) {
 			drafts = append(drafts, g)
 		}
 	}
+	return drafts
+}
+
+// readGrants binds grants to the jobs of the files and to those that plugins bring.
+func (d *draft) readGrants(r *reader, drafts []grantDraft, jobs map[jobhost.Name]jobDraft) {
 	taken := map[[2]jobhost.Name]Position{}
 	for _, g := range drafts {
 		if g.Job == "" {
 			continue
 		}
 		job, defined := jobs[g.Job]
-		g.bind(job.Def, defined, keysOf(jobs), r.broken)
+		if by, ok := d.brought[g.Job]; ok {
+			g.bindBrought(by, r.broken)
+		} else {
+			g.bind(job.Def, defined, keysOf(jobs), r.broken)
+		}
 		if v, ok := g.given["max_memory"]; ok && g.MaxMemory > d.Plugins.MaxTotalMemory {
 			v.bad("%s is more than plugins.max_total_memory %s", v.show(), sizeText(d.Plugins.MaxTotalMemory))
 		}
@@ -151,17 +160,28 @@ func readOwn(v value, def jobhost.JobDef) grantDraft {
 }
 
 // bind gives the grant its plugin: that of the job in the files. A grant for another job must name it, or it would go to
-// whatever plugin a job of that name calls one day.
+// whatever plugin a job of that name calls one day; a warning says that there is no such job yet.
 func (g *grantDraft) bind(job jobhost.JobDef, defined bool, names []string, broken bool) {
 	plugin, named := g.given["plugin"]
 	switch {
 	case !defined && !named && g.Plugin == "" && !broken:
 		g.at.bad("no file defines the job %s; correct the name, or name the plugin that the grant is for%s",
 			quote(g.Job), didYouMean(g.Job, names))
+	case !defined && !broken:
+		g.at.warning("no file defines the job %s, so that the grant is for one that is defined at run time%s", quote(g.Job), didYouMean(g.Job, names))
 	case defined && !named:
 		g.Plugin = job.Plugin
 	case defined && g.Plugin != "" && job.Plugin != "" && g.Plugin != job.Plugin:
 		plugin.bad("%s is not the plugin of the job %s, that is %s", quote(g.Plugin), quote(g.Job), quote(job.Plugin))
+	}
+}
+
+// bindBrought is for the job that a plugin brings. The grant must name the plugin, or it would go to any other one that brings a
+// job of that name while this one is replaced.
+func (g *grantDraft) bindBrought(plugin jobhost.Name, broken bool) {
+	if _, named := g.given["plugin"]; !named && !broken {
+		g.at.bad("the job %s comes with a plugin, so its grant has to name that, lest another plugin brings a job of this name; write plugin: %s",
+			quote(g.Job), plugin)
 	}
 }
 

@@ -15,10 +15,11 @@ type draft struct {
 
 	dir       string // where relative paths start
 	lists     struct{ jobs, grants, calendars []value }
-	drafts    []jobDraft                // of all jobs, in order
-	calendars map[jobhost.Name]Position // that are defined, right or wrong; nil: not known here
-	own       []grantDraft              // of jobs, in place
-	at        map[string]value          // places of settings that are looked at once more
+	drafts    []jobDraft                    // of all jobs, in order
+	calendars map[jobhost.Name]Position     // that are defined, right or wrong; nil: not known here
+	own       []grantDraft                  // of jobs, in place
+	brought   map[jobhost.Name]jobhost.Name // plugins of the jobs that plugins bring
+	at        map[string]value              // places of settings that are looked at once more
 }
 
 // topKeys is the table of everything. The sections that are lists are read later, when the variables are known.

@@ -32,10 +32,12 @@ func Load(src Sources) (*Settings, error) {
 
 	d.readCalendars(r)
 	jobs := d.readJobs(r)
+	grants := d.grantDrafts()
+	d.brought = map[jobhost.Name]jobhost.Name{}
 	if src.Manifests != nil {
-		d.readManifests(r, src.Manifests(d.Plugins.Dir), jobs)
+		d.readManifests(r, src.Manifests(d.Plugins.Dir), jobs, grants)
 	}
-	d.readGrants(r, jobs)
+	d.readGrants(r, grants, jobs)
 	d.guard(r, src)
 
 	if err := r.err(src.Files); err != nil {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"regexp"
-	"regexp/syntax"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -20,6 +18,8 @@ type meter struct {
 	ctx  context.Context //nolint:containedctx // of the check in progress
 	left int
 	look int // when the context is looked at next
+
+	expressions *expressions // of the schema
 }
 
 // applying is what it costs to apply a part to a value, apart from what that depends on.
@@ -28,13 +28,12 @@ const applying = 16
 var errTooMuch = errors.New("the check takes too much")
 
 const (
-	maxWork   = 3_000_000 // what a check may spend; a second or two on a slow machine
-	lookEvery = 10_000    // spent between two looks at the context
-	maxMatch  = 4_000_000 // characters times instructions of one match, which cannot be interrupted
-	matchRate = 64        // the same, for one unit of work
+	maxWork   = 3_000_000   // what a check may spend; a second or two on a slow machine
+	maxOfAll  = 4 * maxWork // the same of all jobs of a plugin together, when a configuration is read
+	lookEvery = 10_000      // spent between two looks at the context
 )
 
-func (m *meter) start(ctx context.Context) { m.ctx, m.left, m.look = ctx, maxWork, maxWork }
+func (m *meter) start(ctx context.Context, left int) { m.ctx, m.left, m.look = ctx, left, left }
 
 func (m *meter) charge(n int) {
 	m.left -= n
@@ -47,40 +46,6 @@ func (m *meter) charge(n int) {
 			panic(errTooMuch)
 		}
 	}
-}
-
-// pattern is a regular expression that charges for each match.
-type pattern struct {
-	*regexp.Regexp
-	meter *meter
-	size  int // instructions
-}
-
-// regexp compiles a regular expression. It is of RE2, whose time grows with text and expression and no further.
-func (m *meter) regexp(text string) (jsonschema.Regexp, error) {
-	re, err := regexp.Compile(text)
-	if err != nil {
-		return nil, err
-	}
-	parsed, err := syntax.Parse(text, syntax.Perl)
-	if err != nil {
-		return nil, err
-	}
-	prog, err := syntax.Compile(parsed.Simplify())
-	if err != nil {
-		return nil, err
-	}
-	return &pattern{re, m, len(prog.Inst)}, nil
-}
-
-// MatchString reports whether s has a match.
-func (p *pattern) MatchString(s string) bool {
-	work := (len(s) + 1) * p.size
-	if work > maxMatch {
-		panic(errTooMuch)
-	}
-	p.meter.charge(1 + work/matchRate)
-	return p.Regexp.MatchString(s)
 }
 
 // attach makes each part that can be reached from root charge, and returns how many there are.

@@ -28,8 +28,9 @@ const (
 
 // schema is a [jobhost.DataSchema].
 type schema struct {
-	doc  json.RawMessage
-	free sync.Pool // of *compiled, each for one check at a time: what is counted is the check's own
+	doc         json.RawMessage
+	expressions *expressions
+	free        sync.Pool // of *compiled, each for one check at a time: what is counted is the check's own
 }
 
 var _ jobhost.DataSchema = (*schema)(nil)
@@ -42,7 +43,7 @@ type compiled struct {
 
 // newSchema makes a schema of its JSON. An error names the pointer of what is wrong in it, if it is in one place.
 func newSchema(doc json.RawMessage) (*schema, error) {
-	s := &schema{doc: doc}
+	s := &schema{doc: doc, expressions: newExpressions()}
 	c, err := s.compile()
 	if err != nil {
 		return nil, err
@@ -52,7 +53,13 @@ func newSchema(doc json.RawMessage) (*schema, error) {
 }
 
 // Check reports what is wrong with data. See [jobhost.DataSchema].
-func (s *schema) Check(ctx context.Context, data json.RawMessage, whole bool) (err error) {
+func (s *schema) Check(ctx context.Context, data json.RawMessage, whole bool) error {
+	left := maxWork
+	return s.within(ctx, data, whole, &left)
+}
+
+// within is Check, for no more than what is left to spend, which becomes less. A check that is too costly by itself takes all.
+func (s *schema) within(ctx context.Context, data json.RawMessage, whole bool, left *int) (err error) {
 	c, ok := s.free.Get().(*compiled)
 	if !ok {
 		if c, err = s.compile(); err != nil {
@@ -67,13 +74,16 @@ func (s *schema) Check(ctx context.Context, data json.RawMessage, whole bool) (e
 	if err != nil {
 		return err
 	}
-	c.meter.start(ctx)
+	most := min(*left, maxWork)
+	c.meter.start(ctx, most)
 	defer func() {
+		*left -= most - max(c.meter.left, 0)
 		switch p := recover(); {
 		case p == nil:
 		case p == errTooMuch && ctx.Err() != nil: //nolint:errorlint // the meter panics with this very value
 			err = context.Cause(ctx)
 		case p == errTooMuch: //nolint:errorlint // the same
+			*left = 0
 			err = &misfit{msg: "takes too long to check by the plugin's schema; make the data smaller, or the schema simpler"}
 		default:
 			panic(p)
@@ -171,7 +181,7 @@ func (s *schema) compile() (_ *compiled, err error) {
 	if err := allowed(doc, nil); err != nil {
 		return nil, err
 	}
-	m := &meter{left: maxWork, look: -1} // it also holds the schema against the schema of schemas
+	m := &meter{left: maxWork, look: -1, expressions: s.expressions} // it also holds the schema against the schema of schemas
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(nowhere{})

@@ -24,7 +24,7 @@ jobs:
   - name: report.daily
     schedule: ${report.schedule:-cron 0 6 * * *}
     data: {format: md, title: "${title:-none}"}
-  - {name: report.now, plugin: report, timeout: none, retry: none}
+  - {name: report.now, plugin: report, timeout: 2h, retry: none}
 wants:
   - {grant: dirs, what: "/data, to read", why: the orders}
 `
@@ -67,10 +67,12 @@ func TestAManifestIsRead(t *testing.T) {
 	retry := &jobhost.RetryPolicy{MaxRetries: 3, Delay: 10 * time.Second}
 	daily := jobhost.NewJob("report.daily", "report", jobhost.NewTrigger("default", "every 01:00:00"))
 	daily.Data, daily.Timeout, daily.Retry = []byte(`{"format":"md","title":"none"}`), 30*time.Second, retry
+	now := jobhost.NewJob("report.now", "report")
+	now.Timeout = 2 * time.Hour
 	want := jobhost.Manifest{
 		Key: "report", Version: "1.4", Description: "Sums", Timeout: 30 * time.Second, Retry: retry,
 		Schema: []byte(`{"type":"object","properties":{"format":{"enum":["md","html"]},"top":{"type":"integer","minimum":1},"tag":{"pattern":"^${x$"}},"required":["format"]}`),
-		Jobs:   []jobhost.JobDef{daily, jobhost.NewJob("report.now", "report")},
+		Jobs:   []jobhost.JobDef{daily, now},
 		Wants:  []jobhost.Want{{Grant: "dirs", What: "/data, to read", Why: "the orders"}},
 	}
 	if diff := cmp.Diff(m.Manifest, want, cmpopts.IgnoreFields(jobhost.Manifest{}, "Data")); diff != "" {
@@ -119,6 +121,22 @@ func TestAWrongManifestIsRefusedWithPlaceValueAndMend(t *testing.T) {
 		{"a job that is wrong", side("p", "jobs: [{name: a, schedule: every}]"), []string{`p/p.yaml:1:28: jobs[a].schedule: "every": every: the interval is missing; want a duration such as 10m or 00:10:00`}},
 		{"a job twice", side("p", "jobs: [{name: a}, {name: a}]"), []string{`p/p.yaml:1:19: jobs[a]: a job of this name is defined already, at p/p.yaml:1:8; want each name once`}},
 		{"a job of another plugin", side("p", "jobs: [{name: a, plugin: q}]"), []string{`p/p.yaml:1:26: jobs[a].plugin: "q" is another plugin; a manifest has jobs of its own plugin, "p", only`}},
+		{"a job without a limit", side("p", "jobs: [{name: a, timeout: none}]"), []string{
+			`p/p.yaml:1:27: jobs[a].timeout: a job of a manifest has a time limit; say which, or leave the key out for 1h`,
+		}},
+		{"a job that keeps all", side("p", "jobs: [{name: a, history_limit: 0}]"), []string{
+			`p/p.yaml:1:33: jobs[a].history_limit: a job of a manifest keeps so many ended runs at most; want 1 or more`,
+		}},
+		{"a job before all others", side("p", "jobs: [{name: a, triggers: [{name: t, schedule: every 1m, priority: 6}]}]"), []string{
+			`p/p.yaml:1:69: jobs[a].triggers[t].priority: 6 is more than a manifest may say; want at most 5`,
+		}},
+		{"a job without a pause", side("p", "jobs: [{name: a, schedule: every 1ms}, {name: b, triggers: [{name: t, schedule: every 999ms}]}]"), []string{
+			`p/p.yaml:1:28: jobs[a].schedule: 1ms is less than a manifest may say; want 1s or more`,
+			`p/p.yaml:1:81: jobs[b].triggers[t].schedule: 999ms is less than a manifest may say; want 1s or more`,
+		}},
+		{"too many jobs", inside("p", `{"jobs":[`+strings.Repeat(`{},`, 1_000)+`{}]}`), []string{
+			`p/p.wasm#jobhost:1:9: jobs: there are 1001 jobs; at most 1000 are allowed`,
+		}},
 		{"grants", side("p", "jobs: [{name: a, grants: {kv: true}}]"), []string{
 			`p/p.yaml:1:18: jobs[a].grants: is not available yet; a manifest grants nothing; say it under wants, and the operator may grant it`,
 		}},

@@ -164,14 +164,27 @@ wants:
   - {grant: dirs, what: "/data, to read", why: the orders}
 ` + "```" + `
 
-**It is a default and a request.** Its jobs count as definitions of files, like those of the configuration: a name that is
-defined twice is an error that names both places, and a job goes when its plugin goes. ` + "`timeout` and `retry`" + ` hold for each job of
-the plugin that does not say its own; ` + "`timeout: none` and `retry: none`" + ` opt out. Nothing is granted by it: ` + "`wants`" + ` is shown to the
-operator, who may write it into the section ` + "`grants`" + ` of the configuration, by the job's name.
+**It is a default and a request.** Its jobs count as definitions of files, like those of the configuration, and a job goes when its
+plugin goes. ` + "`timeout` and `retry`" + ` hold for each job of the plugin that does not say its own; ` + "`timeout: none` and `retry: none`" + ` in the
+configuration opt out. Nothing is granted by it: ` + "`wants`" + ` is shown to the operator, who may write it into the section ` + "`grants`" + ` of
+the configuration, with the job's name and the plugin's key.
+
+**The configuration wins.** Where a manifest does not go together with it, no job of that manifest is taken, everything else goes on,
+and the log, ` + "`jobhost validate` and `jobhost doctor`" + ` say why: a job has the name of one of the configuration, or of another plugin's;
+the section ` + "`grants`" + ` has the name for another plugin; a variable or a calendar is missing; the data does not fit the schema; the
+module cannot be loaded. So a file that somebody puts into the plugin folder stops neither a start nor a reload. The jobs of a
+manifest give way to others: their priority is at most the default, they have a time limit, and they keep a limited history.
+To have a job otherwise, define it in the configuration.
+
+**The key** is the file's name without .wasm, or what the manifest says. A file that is named after a key always has it, before any
+that only claims it. Of two files that claim one key neither has it, unless one had it before. A key that a file has had, or that
+two have claimed, goes to no other file that only claims it until the host is started again, not even when the first is deleted: a
+file that is being replaced is gone for a moment, and what is granted to a plugin is granted to its key. So give a plugin that is
+granted something a file that is named after its key.
 
 **Variables.** Text may hold ` + "`${name:-default}`" + `, as in the configuration: the operator sets it in the section ` + "`vars`" + `. So a plugin can
-bring a schedule that the operator replaces. A variable that is needed and not set is an error of the configuration. The key and
-the schema hold none.
+bring a schedule that the operator replaces. A job that needs a variable that is not set is not taken, nor are the others of its
+manifest. The key and the schema hold none.
 
 **The schema** is checked when a job is defined, against the data of each of its triggers; for a job without triggers, against
 its own data, in which only keys at the top may be missing. It is checked again before each run: a request with data that does
@@ -179,8 +192,9 @@ not fit is refused, and a run whose data does not fit any more fails, is not ret
 not checked, patterns are those of RE2, and ` + "`$ref`" + ` stays within the schema. What a check may cost is bounded.
 
 **A manifest that is wrong** is refused with file, line, key, value and what would be right, and the plugin with it: the version that
-runs stays. It stops a start only if a job of the configuration needs the plugin. A file that others may write is wrong, too.
-A good manifest with jobs beside a module that cannot be loaded stops a start, like any job whose plugin is not there.
+runs stays. It stops a start only if a job of the configuration needs the plugin. A file that others may write is wrong, too,
+and so is one that is a symbolic link out of the plugin folder.
 
-**Bounds.** A manifest has at most 256 KiB, nested at most 64 levels deep; a schema has at most 5,000 values.
+**Bounds.** A manifest has at most 256 KiB, nested at most 64 levels deep, and at most 1,000 jobs; a schema has at most 5,000 values,
+and its patterns take at most 100,000 instructions in all once their repetitions are written out.
 `

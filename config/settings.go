@@ -28,6 +28,8 @@ type Settings struct {
 	Grants    []Grant      // at most one for each job and plugin
 	Manifests []Manifest   // of plugins, in the order of [Sources.Manifests]; their jobs are among Jobs
 
+	LeftOut []Problem // why plugins bring no jobs: their manifests do not go together with the rest. One for each plugin
+
 	Vars map[string]string // the section vars; nil: there is none
 
 	Warnings []Problem // what is allowed and looks wrong

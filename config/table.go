@@ -153,7 +153,10 @@ func (t table[T]) suggest(p pair, in value) string {
 		return s
 	}
 	for _, r := range in.rows {
-		if r.path == p.name || strings.HasSuffix(r.path, "."+p.name) {
+		if r.path == p.name {
+			return "; " + p.name + " belongs at the top of the file"
+		}
+		if strings.HasSuffix(r.path, "."+p.name) {
 			return "; did you mean " + r.path + "?"
 		}
 	}

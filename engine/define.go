@@ -207,8 +207,32 @@ func sameSchedule(text string, p *plan) bool {
 	return err == nil && s == p.Schedule
 }
 
-// remove deletes a job with its triggers and one-shots.
+const whyDeleted = "the job was deleted before the run started"
+
+// remove deletes a job with its triggers and one-shots. Runs that were asked for and have not started are recorded as
+// Canceled, since somebody may have their ids.
 func (t *turn) remove(name jobhost.Name) error {
+	ts, err := t.tx.TriggersOf(name)
+	if err != nil {
+		return err
+	}
+	for _, x := range ts {
+		if x.OneShot == nil || x.OneShot.Kind != jobhost.KindManual {
+			continue
+		}
+		if err := t.cancelPending(x, whyDeleted); err != nil {
+			return err
+		}
+	}
+	for key, x := range t.locals.byKey { // of a job that runs on every instance they wait in this process
+		if key.Job != name || x.trigger.OneShot == nil || x.trigger.OneShot.Kind != jobhost.KindManual {
+			continue
+		}
+		t.moves = append(t.moves, move{key: key})
+		if err := t.cancelPending(x.trigger, whyDeleted); err != nil {
+			return err
+		}
+	}
 	if job := t.jobs[name]; job != nil && job.RunOnEveryInstance {
 		t.reread = true
 	}

@@ -25,13 +25,23 @@ func (e *Engine) failed(ctx context.Context, err error, t *turn, done []*ending,
 	for _, s := range t.started {
 		e.unsure = append(e.unsure, s.run.ID)
 	}
-	for _, c := range cmds {
-		c.done <- unconfirmed(err)
-	}
 	e.suffer(err)
 	e.doubtful = append(e.doubtful, t.moves...)
 	e.sizes = nil
 	full := jobhost.CodeOf(err) == jobhost.StoreFull
+	if full && len(cmds) > 0 && !e.apart { // those that make room are not refused along with what needs it
+		e.mu.Lock()
+		e.cmds = append(cmds, e.cmds...)
+		e.mu.Unlock()
+		e.full, e.apart = true, true
+		return true, nil
+	}
+	for _, c := range cmds {
+		c.done <- unconfirmed(err)
+	}
+	if full && len(cmds) > 0 && e.waiting() {
+		return true, nil
+	}
 	e.full, e.cramped, e.apart = full, full && e.full, e.apart || full
 	if e.full || jobhost.CodeOf(err) == jobhost.StoreUnreachable || len(done) == 0 {
 		return false, err

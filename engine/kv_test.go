@@ -374,6 +374,7 @@ func TestValuesAndFaults(t *testing.T) {
 			return jobhost.Outcome{}
 		})
 		stop := w.serve()
+		w.until(second) // it serves by then: who asks before that turns by himself, and the loop waits for him with a mutex
 		before := s.tried
 		reqs := make([]jobhost.TriggerRequest, runs)
 		for i := range reqs {

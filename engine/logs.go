@@ -95,12 +95,16 @@ func (e *Engine) storedLog(ctx context.Context, id jobhost.RunID) (jobhost.RunSt
 	if err != nil {
 		return 0, nil, err
 	}
-	var out []jobhost.LogEntry
+	return state, entries(chunks), nil
+}
+
+// entries are the lines of a stored log.
+func entries(chunks [][]byte) (out []jobhost.LogEntry) {
 	for line := range bytes.Lines(bytes.Join(chunks, nil)) {
 		var entry jobhost.LogEntry
 		if json.Unmarshal(line, &entry) == nil { // a damaged line is left out
 			out = append(out, entry)
 		}
 	}
-	return state, out, nil
+	return out
 }

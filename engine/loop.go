@@ -19,8 +19,8 @@ type memory struct {
 	most       int             // completions per turn while turns fail; 0: they do not
 	full       bool            // the store was full: nothing is claimed or asked of it until outcomes are stored and room was made
 	cramped    bool            // not even outcomes could be stored: first room is made
-	apart      bool            // the store was full: commands and claims have turns of their own, until commands are stored
-	asked      bool            // the last turn of those was the commands'
+	apart      bool            // the store was full: outcomes, each command and claims have turns of their own, until a run is claimed
+	asked      bool            // the last turn of those was a command's
 	flushed    time.Time       // when logs of runs in progress were last stored
 	logs       []logChunks     // taken from them and not stored yet
 	cleaned    time.Time
@@ -125,8 +125,12 @@ func (e *Engine) turn(ctx context.Context, claim bool) (runs []started, again bo
 			return nil, again, err
 		}
 	}
+	logs := e.logs
+	if e.apart && len(cmds) > 0 { // one that makes room is not to fail because they do not fit
+		logs = nil
+	}
 	t := &turn{
-		cfg: &e.cfg, plans: e.plans, now: now, ids: drawIDs(now, slots), held: e.held, plugins: e.plugins, logs: e.logs,
+		cfg: &e.cfg, plans: e.plans, now: now, ids: drawIDs(now, slots), held: e.held, plugins: e.plugins, logs: logs,
 		locals: &e.locals, inHand: e.localRuns(), orphaned: e.orphaned, oneShots: e.oneShotsOnly(), heard: e.events.wanted(), sizes: e.sizes,
 		quiet: e.State() > Serving,
 	}
@@ -135,7 +139,10 @@ func (e *Engine) turn(ctx context.Context, claim bool) (runs []started, again bo
 		again, err := e.failed(ctx, err, t, done, cmds)
 		return nil, again, err
 	}
-	e.held, e.logs = t.newHeld, nil
+	e.held = t.newHeld
+	if logs != nil {
+		e.logs = nil
+	}
 	e.keepSizes(t)
 	e.locals.apply(t.moves)
 	if t.reread {
@@ -155,7 +162,7 @@ func (e *Engine) turn(ctx context.Context, claim bool) (runs []started, again bo
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return t.started, len(e.done) > 0 || len(e.cmds) > 0 || slots > 0 && t.slots == 0, nil
+	return t.started, len(e.done) > 0 || len(e.cmds) > 0 || slots > 0 && t.slots == 0 || claim && slots == 0 && e.apart && len(cmds) > 0, nil
 }
 
 // prepare does what must precede the first turn, after a turn whose outcome is unknown the next, and now and then any. It

@@ -13,15 +13,23 @@ import (
 type lostReason func(jobhost.Run) (text string, heard time.Time)
 
 // loseAll are the ends of runs that are lost. Nobody saw them end, so each ends with the last that is known of it: its
-// node's last heartbeat, or its own start when that is later. What follows from the end counts from now (T12).
-func loseAll(runs []jobhost.Run, why lostReason) []*ending {
+// node's last heartbeat, its own start or the last line of its log, whichever is latest. What follows from the end counts
+// from now (T12).
+func loseAll(tx jobhost.Tx, runs []jobhost.Run, why lostReason) ([]*ending, error) {
 	done := make([]*ending, len(runs))
 	for i, r := range runs {
 		text, heard := why(r)
+		chunks, err := tx.Log(r.ID)
+		if err != nil {
+			return nil, err
+		}
+		if said := entries(chunks); len(said) > 0 {
+			heard = later(heard, said[len(said)-1].Time.UTC().Truncate(precision))
+		}
 		r.State, r.EndedAt, r.ErrorMessage = jobhost.RunLost, later(r.StartedAt, heard), cut(text, jobhost.MaxErrorMessage)
 		done[i] = &ending{run: r, awaited: r.Kind == jobhost.KindSchedule}
 	}
-	return done
+	return done, nil
 }
 
 // reconcile is done once, before the first turn, on a private store: every open run there is of a process that is gone,
@@ -110,7 +118,11 @@ func (e *Engine) lose(ctx context.Context, node string, keep map[jobhost.RunID]b
 	for batch := range slices.Chunk(orphans, mostCompletions) {
 		t := &turn{cfg: &e.cfg, plans: e.plans, now: now, heard: e.events.wanted()}
 		err := e.store.Update(ctx, func(tx jobhost.Tx) error {
-			return t.run(tx, loseAll(batch, why), nil, 0)
+			done, err := loseAll(tx, batch, why)
+			if err != nil {
+				return err
+			}
+			return t.run(tx, done, nil, 0)
 		})
 		if err != nil {
 			return err

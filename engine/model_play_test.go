@@ -159,6 +159,13 @@ func drawStep(rt *rapid.T) step {
 		return pauseStep(job, i, false, rapid.IntRange(0, 3).Draw(rt, "skip missed") == 3)
 	}
 	return onJob("delete", job, func(p *player, job jobhost.Name) (any, any) {
+		if j := p.jobs[job]; j != nil {
+			for _, t := range slices.Clone(j.triggers) {
+				if t.shot != nil && t.shot.kind == jobhost.KindManual {
+					p.cancelPending(t)
+				}
+			}
+		}
 		delete(p.jobs, job)
 		return p.w.eng().Delete(p.w.Context(), []jobhost.Name{job})[0].Err, nil
 	})

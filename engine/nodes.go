@@ -69,7 +69,11 @@ func (e *Engine) recoverLost(ctx context.Context, n jobhost.Node, cutoff time.Ti
 		why := func(r jobhost.Run) (string, time.Time) {
 			return fmt.Sprintf("node %q was lost: its last heartbeat was at %s", n.ID, instant(n.Beat)), n.Beat
 		}
-		if err := t.run(tx, loseAll(lost, why), nil, 0); err != nil {
+		done, err := loseAll(tx, lost, why)
+		if err != nil {
+			return err
+		}
+		if err := t.run(tx, done, nil, 0); err != nil {
 			return err
 		}
 		return tx.DeleteNode(n.ID)

@@ -26,6 +26,12 @@ func (e *Engine) setPaused(ctx context.Context, targets []jobhost.Target, paused
 				c.err = notFoundJob(g.Job)
 				return nil
 			}
+			why := func(was bool, reason string) string {
+				if paused && was && g.Reason == "" { // paused once more: the reason still holds
+					return reason
+				}
+				return g.Reason
+			}
 			if !paused {
 				g.Reason = ""
 			}
@@ -39,9 +45,9 @@ func (e *Engine) setPaused(ctx context.Context, targets []jobhost.Target, paused
 					c.err = notFoundTrigger(g.Job, g.Trigger)
 					return nil
 				}
-				ts[0].Paused, ts[0].PauseReason = paused, g.Reason
+				ts[0].Paused, ts[0].PauseReason = paused, why(ts[0].Paused, ts[0].PauseReason)
 			} else {
-				job.Paused, job.PauseReason = paused, g.Reason
+				job.Paused, job.PauseReason = paused, why(job.Paused, job.PauseReason)
 				if err := t.tx.PutJobs(job.Job); err != nil {
 					return err
 				}

@@ -238,19 +238,20 @@ func (e *Engine) cancelElsewhere(id jobhost.RunID) *command {
 		}
 		if x, ok := t.locals.pending(id); ok {
 			t.moves = append(t.moves, move{key: x.trigger.Key})
-			return t.cancelPending(x.trigger)
+			return t.cancelPending(x.trigger, "cancelled before it started")
 		}
 		if len(pending) == 0 {
 			c.err = notFoundRun(id, "does not exist")
 			return nil
 		}
-		return t.cancelPending(pending[0])
+		return t.cancelPending(pending[0], "cancelled before it started")
 	}
 	return c
 }
 
-// cancelPending removes the one-shot of a run that has not started, and records the run as Canceled.
-func (t *turn) cancelPending(p jobhost.Trigger) error {
+// cancelPending removes the one-shot of a run that has not started, and records the run as Canceled. Since the history is
+// ordered by start, now stands for it, as it does for the end.
+func (t *turn) cancelPending(p jobhost.Trigger, why string) error {
 	if err := t.lock([]jobhost.Name{p.Key.Job}); err != nil {
 		return err
 	}
@@ -265,6 +266,6 @@ func (t *turn) cancelPending(p jobhost.Trigger) error {
 	if err != nil {
 		r.Data = p.OneShot.Data
 	}
-	r.State, r.EndedAt, r.ErrorCode, r.ErrorMessage = jobhost.RunCanceled, t.now, jobhost.Canceled, "cancelled before it started"
+	r.State, r.EndedAt, r.ErrorCode, r.ErrorMessage = jobhost.RunCanceled, t.now, jobhost.Canceled, why
 	return t.tx.PutRuns(r)
 }

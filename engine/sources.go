@@ -92,10 +92,10 @@ func (e *Engine) bring(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := e.bringChanged(ctx, changed); err != nil {
+	if err := e.removeFileJobs(ctx, gone); err != nil {
 		return err
 	}
-	if err := e.removeFileJobs(ctx, gone); err != nil {
+	if err := e.bringChanged(ctx, changed); err != nil {
 		return err
 	}
 	e.adopt(defs)
@@ -106,24 +106,30 @@ func (e *Engine) bring(ctx context.Context) error {
 }
 
 // differences compares the definitions of the files with the store. It only reads, so that a reload without a change
-// costs no commit. Gone are, on a private store, file jobs that are not among defs.
+// costs no commit. Changed jobs that the store has come first. Gone are, on a private store, file jobs that are not among defs.
 func (e *Engine) differences(ctx context.Context, defs []jobhost.JobDef) (changed []jobhost.JobDef, gone []jobhost.Name, err error) {
 	byName := make(map[jobhost.Name]jobhost.JobDef, len(defs))
 	for _, d := range defs {
 		byName[d.Name] = d
 	}
-	same := map[jobhost.Name]bool{}
+	same, known := map[jobhost.Name]bool{}, map[jobhost.Name]bool{}
 	err = e.eachJob(ctx, func(j jobhost.JobState) {
 		def, ok := byName[j.Name]
 		switch {
 		case ok:
 			_, _, write := fileWins(def)(&j.Job)
-			same[j.Name] = !write
+			same[j.Name], known[j.Name] = !write, true
 		case j.Source != jobhost.SourceRuntime && !e.store.Shared():
 			gone = append(gone, j.Name)
 		}
 	})
-	changed = slices.DeleteFunc(slices.Clone(defs), func(d jobhost.JobDef) bool { return same[d.Name] })
+	for _, old := range []bool{true, false} { // new ones last: they need room, and the others may make it
+		for _, d := range defs {
+			if known[d.Name] == old && !same[d.Name] {
+				changed = append(changed, d)
+			}
+		}
+	}
 	return changed, gone, err
 }
 

@@ -27,8 +27,13 @@ func (e *Engine) take(claim bool) (done []*ending, cmds []*command, slots int) {
 		return e.done[:n:n], nil, 0
 	}
 	m := min(len(e.cmds), mostCommands)
-	if e.apart && m > 0 && claim {
-		if e.asked = !e.asked; e.asked {
+	switch {
+	case !e.apart:
+	case n > 0:
+		return e.done[:n:n], nil, 0
+	case m > 0:
+		m = 1
+		if e.asked = !claim || !e.asked; e.asked {
 			claim = false
 		} else {
 			m = 0
@@ -73,8 +78,16 @@ func (e *Engine) recorded(done []*ending, cmds []*command, t *turn) {
 	if len(e.done) == 0 {
 		e.most = 0
 	}
-	if len(cmds) > 0 {
+	if len(t.started) > 0 {
 		e.apart = false
+	}
+	for _, c := range cmds { // it may have less history to keep now
+		for _, name := range c.jobs {
+			e.cleaning.grew(name)
+		}
+	}
+	if e.apart && len(cmds) > 0 {
+		e.cleaned, e.cleaning.scanned = time.Time{}, false
 	}
 	e.heldNow, e.localNow, e.trouble = t.newHeld, e.locals.copy(), trouble{}
 	e.signal()

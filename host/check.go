@@ -69,8 +69,8 @@ func entryProblems(f *wasmfile.File) (ps []string) {
 		case e == nil:
 		case e.Kind != wasmfile.Func:
 			ps = append(ps, fmt.Sprintf("%s is a %s; want a function %s", name, e.Kind, want))
-		case e.Type.String() != want.String():
-			ps = append(ps, fmt.Sprintf("%s is %s; want %s", name, e.Type, want))
+		case !sameType(e.Type, want):
+			ps = append(ps, fmt.Sprintf("%s is %s; want %s", name, typeText(e.Type), want))
 		}
 	}
 	slices.Sort(ps)
@@ -104,6 +104,7 @@ func memoryProblems(f *wasmfile.File, most uint64) (ps []string) {
 func (h *Host) importProblems(f *wasmfile.File) (ps []string) {
 	hints := map[string]bool{}
 	var unknown []string
+	others := 0 // imports of another type that are not listed
 	for _, i := range f.Imports {
 		name := i.Module + "." + i.Name
 		want, known := h.known[name]
@@ -111,19 +112,26 @@ func (h *Host) importProblems(f *wasmfile.File) (ps []string) {
 		case i.Kind == wasmfile.Memory:
 			continue // said above
 		case !known || i.Kind != wasmfile.Func:
+			name = shown(name)
 			if i.Kind != wasmfile.Func {
 				name += " (a " + i.Kind.String() + ")"
 			}
 			unknown = append(unknown, name)
 			hints[hint(i.Module)] = true
-		case want.String() != i.Type.String():
-			ps = append(ps, fmt.Sprintf("imports %s as %s; it is %s", name, i.Type, want))
+		case sameType(i.Type, want):
+		case len(ps) == maxListed:
+			others++
+		default:
+			ps = append(ps, fmt.Sprintf("imports %s as %s; it is %s", name, typeText(i.Type), want))
 		}
+	}
+	if others > 0 {
+		ps = append(ps, fmt.Sprintf("%d more imports have another type than the host's", others))
 	}
 	if len(unknown) > 0 {
 		slices.Sort(unknown)
 		unknown = slices.Compact(unknown)
-		list := "imports what the host does not have: " + strings.Join(unknown, ", ")
+		list := "imports what the host does not have: " + listed(unknown)
 		said := append(sortedKeys(hints), list)
 		if hints[anyImport] {
 			said = append(slices.DeleteFunc(said, func(s string) bool { return s == anyImport }), anyImport)
@@ -131,6 +139,21 @@ func (h *Host) importProblems(f *wasmfile.File) (ps []string) {
 		ps = append(ps, strings.Join(said, "; "))
 	}
 	return ps
+}
+
+// sameType reports whether two functions have the same signature.
+func sameType(a, b wasmfile.FuncType) bool {
+	return slices.Equal(a.Params, b.Params) && slices.Equal(a.Results, b.Results)
+}
+
+// typeText is a signature that a module chose, as far as it is repeated.
+func typeText(t wasmfile.FuncType) string {
+	more := max(0, len(t.Params)-maxType) + max(0, len(t.Results)-maxType)
+	if more == 0 {
+		return t.String()
+	}
+	t.Params, t.Results = t.Params[:min(len(t.Params), maxType)], t.Results[:min(len(t.Results), maxType)]
+	return fmt.Sprintf("%s and %d more", t, more)
 }
 
 // hint says how a module with imports from another world should be built.

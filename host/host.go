@@ -32,6 +32,7 @@ type Host struct {
 	slots    *slots
 	total    ceiling
 	memories pool
+	short    sync.Once // for saying that there is no memory left for plugins
 	masks    maskers
 	shelf    *shelf
 
@@ -44,6 +45,7 @@ type Host struct {
 
 	mu      sync.RWMutex
 	plugins map[jobhost.Name]*plugin
+	keys    keys
 	grants  map[grantKey]Grant
 	closed  bool
 }

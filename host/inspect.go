@@ -34,7 +34,8 @@ type Symbol struct {
 	Type   string `json:"type,omitempty"` // of a function, such as "(i32, i32) -> (i32)"
 }
 
-// Inspect reads a module's file without loading it. It does not compile, so a module without problems may still be
+// Inspect reads a module's file without loading it. Names that the module chose are cut to 80 characters, signatures to 16
+// parameters and results, and lists to 1,000 entries, after which one says how many there are. It does not compile, so a module without problems may still be
 // refused by the runtime. The error is for a file that cannot be read or is no core module at all.
 func (h *Host) Inspect(file string) (Inspection, error) {
 	bin, digest, _, err := readModule(file, false)
@@ -53,25 +54,37 @@ func (h *Host) Inspect(file string) (Inspection, error) {
 	if len(f.Memories) > 0 {
 		i.MinMemory, i.MaxMemory = f.Memories[0].Min*abi.PageSize, f.Memories[0].Max*abi.PageSize
 	}
-	for _, m := range f.Imports {
+	for _, m := range f.Imports[:min(len(f.Imports), maxSymbols)] {
 		i.Imports = append(i.Imports, symbol(m.Module, m.Name, m.Kind, m.Type))
 	}
-	for _, e := range f.Exports {
+	for _, e := range f.Exports[:min(len(f.Exports), maxSymbols)] {
 		i.Exports = append(i.Exports, symbol("", e.Name, e.Kind, e.Type))
 	}
+	i.Imports, i.Exports = andMore(i.Imports, len(f.Imports)), andMore(i.Exports, len(f.Exports))
 	for _, c := range f.Customs {
-		i.Sections = append(i.Sections, c.Name)
+		i.Sections = append(i.Sections, shown(c.Name))
 	}
 	if _, err := meterModule(bin); err != nil {
-		i.Problems = append(i.Problems, err.Error())
+		i.Problems = append(i.Problems, briefText(err.Error()))
 	}
 	return i, nil
 }
 
+// maxSymbols bounds the lists of an inspection.
+const maxSymbols = 1_000
+
+// andMore says, as the last of a list of symbols, how many are not in it.
+func andMore(list []Symbol, all int) []Symbol {
+	if more := all - len(list); more > 0 {
+		list = append(list, Symbol{Name: fmt.Sprintf("… and %d more", more)})
+	}
+	return list
+}
+
 func symbol(module, name string, kind wasmfile.Kind, t wasmfile.FuncType) Symbol {
-	s := Symbol{Module: module, Name: name, Kind: kind.String()}
+	s := Symbol{Module: shown(module), Name: shown(name), Kind: kind.String()}
 	if kind == wasmfile.Func {
-		s.Type = t.String()
+		s.Type = typeText(t)
 	}
 	return s
 }
@@ -104,13 +117,15 @@ func uses(f *wasmfile.File) []string {
 	for _, i := range f.Imports {
 		for _, a := range abilities {
 			if strings.HasPrefix(i.Module+"."+i.Name, a.prefix) {
-				out = append(out, a.use)
+				if !slices.Contains(out, a.use) {
+					out = append(out, a.use)
+				}
 				break
 			}
 		}
 	}
 	slices.Sort(out)
-	return slices.Compact(out)
+	return out
 }
 
 // language guesses what a module was written in, from its producers section or from an import that gives it away.
@@ -118,7 +133,7 @@ func language(f *wasmfile.File) string {
 	for _, c := range f.Customs {
 		if c.Name == "producers" {
 			if ls := wasmfile.Producers(c.Data)["language"]; len(ls) > 0 {
-				return strings.Join(ls, ", ")
+				return shown(strings.Join(ls[:min(len(ls), maxListed)], ", "))
 			}
 		}
 	}

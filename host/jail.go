@@ -97,8 +97,15 @@ func inside(p string) (string, sys.Errno) {
 // anything.
 func allowed(mode fs.FileMode) bool { return mode.IsRegular() || mode.IsDir() }
 
+// The modes of what a guest makes, less the umask of the host's process. WASI preview 1 has no modes, so wazero asks for ones
+// that nobody else could use.
+const (
+	newFile   fs.FileMode = 0o666
+	newFolder fs.FileMode = 0o777
+)
+
 // OpenFile implements sys.FS.
-func (j *jail) OpenFile(name string, flag sys.Oflag, perm fs.FileMode) (sys.File, sys.Errno) {
+func (j *jail) OpenFile(name string, flag sys.Oflag, _ fs.FileMode) (sys.File, sys.Errno) {
 	p, errno := inside(name)
 	if errno != 0 {
 		return nil, errno
@@ -114,7 +121,7 @@ func (j *jail) OpenFile(name string, flag sys.Oflag, perm fs.FileMode) (sys.File
 	if errno := j.look(p, name, flag); errno != 0 {
 		return nil, errno
 	}
-	f, err := j.root.OpenFile(p, openFlags(flag), perm&0o777)
+	f, err := j.root.OpenFile(p, openFlags(flag), newFile)
 	if err != nil {
 		return nil, toErrno(err)
 	}
@@ -210,12 +217,12 @@ func (j *jail) stat(name string, stat func(string) (fs.FileInfo, error)) (wsys.S
 }
 
 // Mkdir implements sys.FS.
-func (j *jail) Mkdir(name string, perm fs.FileMode) sys.Errno {
+func (j *jail) Mkdir(name string, _ fs.FileMode) sys.Errno {
 	p, errno := inside(name)
 	if errno != 0 {
 		return errno
 	}
-	return j.change(func() error { return j.root.Mkdir(p, perm&0o777) })
+	return j.change(func() error { return j.root.Mkdir(p, newFolder) })
 }
 
 // Rename implements sys.FS. A symbolic link stays where it is: moved upward, it could point out of the folder.

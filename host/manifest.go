@@ -161,63 +161,6 @@ func (h *Host) read(p *plugin) (v version, bin []byte, digest string, err error)
 	return v, bin, digest, nil
 }
 
-// pluginOf is the plugin of a module's file in the plugin folder. A new one goes by the key in its manifest, as far as that can
-// be read and is free; whether it may have it is decided when it is loaded. Nil: the key is that of a plugin which was loaded
-// by itself.
-func (h *Host) pluginOf(file string) *plugin {
-	h.mu.RLock()
-	p := h.byFile(file)
-	h.mu.RUnlock()
-	if p != nil {
-		return p
-	}
-	text := readManifest(file, true)
-	keys := []jobhost.Name{text.Plugin, filepath.Base(file)}
-	if m, err := h.understand(text); err == nil {
-		keys = append([]jobhost.Name{m.Key}, keys...)
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, key := range keys {
-		switch other := h.plugins[key]; {
-		case other == nil:
-			p = &plugin{key: key, file: file, private: true}
-			h.plugins[key] = p
-			return p
-		case !other.private:
-			return nil
-		}
-	}
-	return nil // three files that all go by the names of others; one of those is refused, and looked at again
-}
-
-// byFile finds a plugin of the plugin folder. The caller holds mu.
-func (h *Host) byFile(file string) *plugin {
-	for _, p := range h.plugins {
-		if p.private && p.file == file {
-			return p
-		}
-	}
-	return nil
-}
-
-// rekey gives a plugin the key that its manifest says. It is an error if another has it; then the plugin is looked at again
-// once the key is free. The caller holds mu.
-func (h *Host) rekey(p *plugin, key jobhost.Name) error {
-	p.clash = ""
-	if key == p.key {
-		return nil
-	}
-	if other := h.plugins[key]; other != nil {
-		p.clash = key
-		return fmt.Errorf("%s: its key %q is that of the plugin in %s already; give one of them another key", p.file, key, other.file)
-	}
-	delete(h.plugins, p.key)
-	p.key = key
-	h.plugins[key] = p
-	return nil
-}
-
 // sameFile reports whether two looks at a file saw the same one, as it was.
 func sameFile(a, b fs.FileInfo) bool {
 	if a == nil || b == nil {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/jobhost/jobhost"
 )
@@ -113,9 +115,26 @@ func section(r io.ReaderAt, size int64) ([]byte, error) {
 	return found[0].data, nil
 }
 
+// openSide opens a side file; a private one only if it is in its folder, whatever symbolic links there are. Whoever may put a
+// link there must not read in messages what the host may read elsewhere.
+func openSide(file string, private bool) (*os.File, error) {
+	if !private {
+		return os.OpenFile(file, os.O_RDONLY|openNonblocking, 0)
+	}
+	dir, err := os.OpenRoot(filepath.Dir(file))
+	if err != nil {
+		return nil, err
+	}
+	f, err := dir.OpenFile(filepath.Base(file), os.O_RDONLY|openNonblocking, 0)
+	if info, e := dir.Lstat(filepath.Base(file)); e == nil && info.Mode().Type() == fs.ModeSymlink && err != nil {
+		err = errors.New("it is a symbolic link to no file of the plugin folder; put the file itself there")
+	}
+	return f, errors.Join(err, dir.Close())
+}
+
 // readSide reads a side file, which only its owner may be able to write when private is set. No file is no data.
 func readSide(file string, private bool) (data []byte, err error) {
-	f, err := os.OpenFile(file, os.O_RDONLY|openNonblocking, 0)
+	f, err := openSide(file, private)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

@@ -40,6 +40,9 @@ func (r *run) verdict(err error, now time.Time) jobhost.Outcome {
 		return r.fromOutside()
 	}
 	out := r.judge(err)
+	if out.Code != "" {
+		out.Message = r.withRemarks(out.Message)
+	}
 	if out.Code != "" && r.stopping() {
 		// A failure after the request to stop is the answer to it, and is not retried.
 		return jobhost.Outcome{Code: jobhost.Canceled, Message: "cancelled; the plugin answered: " + out.Message}
@@ -79,11 +82,12 @@ func (r *run) judge(err error) jobhost.Outcome {
 	case err == nil:
 		return jobhost.Outcome{}
 	case errors.As(err, &exit):
-		out := r.unexpected(fmt.Sprintf("exited with code %d", exit.ExitCode()))
+		permanent := exit.ExitCode() == abi.ExitPermanent
 		if said := r.stderr.message(); said != "" {
-			out.Message = said
+			return jobhost.Outcome{Code: jobhost.Unexpected, Message: said, Permanent: permanent}
 		}
-		out.Permanent = exit.ExitCode() == abi.ExitPermanent
+		out := r.unexpected(fmt.Sprintf("exited with code %d", exit.ExitCode()))
+		out.Permanent = permanent
 		return out
 	case errors.As(err, &secret):
 		return jobhost.Outcome{Code: jobhost.Unexpected, Message: secret.Error()}
@@ -117,10 +121,18 @@ func (r *run) trapped(err error) jobhost.Outcome {
 	if i := strings.LastIndex(kind, wasmError); i >= 0 {
 		kind = "trap: " + kind[i+len(wasmError):]
 	}
-	if _, ours := errors.AsType[runtime.Error](err); ours {
+	_, ours := errors.AsType[runtime.Error](err)
+	switch {
+	case ours && r.memory.refused > 0 && r.memory.peak == 0: // what the runtime does when there is no memory to begin with
+		r.host.short.Do(func() {
+			r.host.log.WarnContext(r.ctx, "the memory of plugins is used up, so that runs fail; raise max_total_memory, or let fewer run at the same time",
+				slog.String("limit", size(r.memory.total.limit)))
+		})
+		return r.unexpected("the run could not begin")
+	case ours:
 		kind = "host panic: " + kind
 		r.host.log.ErrorContext(r.ctx, "a host function panicked", slog.String("plugin", r.call.Plugin),
-			slog.String("run", string(r.call.Run.ID)), slog.String("panic", err.Error()))
+			slog.String("run", string(r.call.Run.ID)), slog.String("panic", briefText(err.Error())))
 	}
 	if strings.TrimPrefix(kind, "trap: ") == "stack overflow" {
 		kind = stackOverflow // the runtime's own limit was met first, as when it interprets
@@ -142,15 +154,38 @@ func (r *run) withStderr(how string) string {
 	return how
 }
 
+// outOfMemory begins the message of a failure that refused memory explains.
+const outOfMemory = "out of memory: "
+
+// withRemarks adds to a failure's message what the host refused the guest, as far as the message does not say it: the guest
+// knows an error number at most.
+func (r *run) withRemarks(message string) string {
+	var add string
+	if m := &r.memory; m.refused > 0 && !strings.HasPrefix(message, outOfMemory) {
+		if add = "; it reached max_memory " + size(m.limit); m.short {
+			add = "; the host had no more memory for plugins"
+		}
+	}
+	if denied := sortedKeys(r.remarks.denied); len(denied) > 0 {
+		const most = 3
+		add += "; the host denied: " + strings.Join(denied[:min(len(denied), most)], ", ")
+		if more := len(denied) - most; more > 0 {
+			add += fmt.Sprintf(" and %d more", more)
+		}
+	}
+	add = string(cut([]byte(add), abi.MaxMessage/2))
+	return string(cut([]byte(message), abi.MaxMessage-len(add))) + add
+}
+
 // unexpected is a failure without a code of the guest's own. Memory that was refused explains most of them.
 func (r *run) unexpected(message string) jobhost.Outcome {
 	switch m := &r.memory; {
 	case m.refused == 0:
 	case m.short:
-		message = fmt.Sprintf("out of memory: the host has no more for plugins (asked for %s; all runs together may have %s); %s",
+		message = fmt.Sprintf(outOfMemory+"the host has no more for plugins (asked for %s; all runs together may have %s); %s",
 			size(m.refused), size(m.total.limit), message)
 	default:
-		message = fmt.Sprintf("out of memory: asked for %s, the limit is %s; %s", size(m.refused), size(m.limit), message)
+		message = fmt.Sprintf(outOfMemory+"asked for %s, the limit is %s; %s", size(m.refused), size(m.limit), message)
 	}
 	return jobhost.Outcome{Code: jobhost.Unexpected, Message: message}
 }

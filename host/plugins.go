@@ -25,7 +25,7 @@ type plugin struct {
 
 	manifest jobhost.Manifest     // of what runs
 	text     jobhost.ManifestText // the same, as it was found
-	clash    jobhost.Name         // the key that it would have, if another had not; empty: its own
+	clash    jobhost.Name         // the key that it would have, if it might; empty: its own
 
 	// settled is closed once the file as it is now runs or is known to be broken. A change of the file replaces it.
 	settled chan struct{}
@@ -64,9 +64,13 @@ func (h *Host) Rescan(ctx context.Context) error {
 		}
 	}
 	gone := h.dropAllBut(ctx, files)
+	for _, c := range h.claims(files) {
+		h.pluginOf(ctx, c)
+	}
 	for _, file := range files {
 		h.look(ctx, file)
 	}
+	h.shelf.forget(ctx, h.keysThere(), time.Now(), len(gone) > 0)
 	for _, p := range gone {
 		h.log.InfoContext(ctx, "plugin gone", slog.String("plugin", p.key), slog.String("file", p.file))
 	}
@@ -76,18 +80,25 @@ func (h *Host) Rescan(ctx context.Context) error {
 	return nil
 }
 
+// keysThere are the keys that plugins have, or would have.
+func (h *Host) keysThere() map[jobhost.Name]bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	there := make(map[jobhost.Name]bool, len(h.plugins))
+	for key, p := range h.plugins {
+		there[key], there[orDefault(p.clash, key)] = true, true
+	}
+	return there
+}
+
 // look loads a file of the plugin folder if it, or its manifest, has changed.
 func (h *Host) look(ctx context.Context, file string) {
 	info, err := os.Stat(file)
 	side := statSide(file)
-	p := h.pluginOf(file)
-	if p == nil {
-		return
-	}
 	h.mu.Lock()
-	freed := p.clash != "" && h.plugins[p.clash] == nil
-	if p.settled != nil && err == nil && !p.changed(info, side) && !freed {
-		h.mu.Unlock() // it is as it was
+	p := h.byFile(file)
+	if p == nil || p.settled != nil && err == nil && !p.changed(info, side) && !h.freed(p) {
+		h.mu.Unlock() // it is as it was, or cannot be called anything
 		return
 	}
 	settled := p.renew(info)
@@ -119,8 +130,12 @@ func (p *plugin) renew(info fs.FileInfo) chan struct{} {
 
 // load reads and compiles a plugin's file, and makes it the version that runs if it is good and still the newest.
 func (h *Host) load(ctx context.Context, p *plugin, settled chan struct{}) error {
-	v, err := h.compileFile(ctx, p)
+	defer close(settled)
+	v, bin, err := h.compileFile(ctx, p)
 	counts, old, err := h.settle(ctx, p, settled, v, err)
+	if counts && err == nil && p.private {
+		h.shelf.put(ctx, v.manifest.Key, v.module.digest, bin) // not before it is known to be the key's
+	}
 	switch {
 	case !counts, jobhost.CodeOf(err) == jobhost.Canceled: // the host closes, which says nothing about the plugin
 		return err
@@ -145,9 +160,9 @@ func (h *Host) changed() {
 // settle records what came of a plugin's file. It reports whether that counts, since the file may have changed again,
 // whether there was a version before, and what is wrong with the new one.
 func (h *Host) settle(ctx context.Context, p *plugin, settled chan struct{}, v version, problem error) (counts, old bool, err error) {
+	problem = brief(problem)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	defer close(settled)
 	if p.settled != settled || h.plugins[p.key] != p {
 		if v.module != nil {
 			h.modules.put(ctx, v.module)
@@ -158,7 +173,7 @@ func (h *Host) settle(ctx context.Context, p *plugin, settled chan struct{}, v v
 	p.problem = ""
 	before := p.active
 	if problem == nil {
-		if problem = h.rekey(p, v.manifest.Key); problem != nil {
+		if problem = h.rekey(ctx, p, v.manifest.Key); problem != nil {
 			h.modules.put(ctx, v.module)
 		}
 	}
@@ -173,22 +188,19 @@ func (h *Host) settle(ctx context.Context, p *plugin, settled chan struct{}, v v
 	return true, before != nil, nil
 }
 
-// compileFile reads a plugin's file and compiles it, or gives up when ctx ends.
-func (h *Host) compileFile(ctx context.Context, p *plugin) (version, error) {
+// compileFile reads a plugin's file and compiles it, or gives up when ctx ends. It also returns the bytes of the module.
+func (h *Host) compileFile(ctx context.Context, p *plugin) (version, []byte, error) {
 	v, bin, digest, err := h.read(p)
 	if err == nil {
 		v.module, err = h.modules.get(ctx, digest, func(m *module) error { return h.compile(m, bin) })
 		if err != nil && ctx.Err() != nil {
-			return v, tooLate(ctx, p.file)
+			return v, nil, tooLate(ctx, p.file)
 		}
 	}
 	if err != nil {
-		return v, fmt.Errorf("%s: %w", p.file, err)
+		return v, nil, fmt.Errorf("%s: %w", p.file, err)
 	}
-	if p.private {
-		h.shelf.put(ctx, orDefault(v.manifest.Key, p.key), digest, bin)
-	}
-	return v, nil
+	return v, bin, nil
 }
 
 // dropAllBut forgets the plugins whose files are gone, and returns them.

@@ -204,7 +204,7 @@ func ascii(s string) string {
 	return b.String()
 }
 
-// urlForms are a secret inside a URL or a form, with hexadecimal digits of both cases.
+// urlForms are a secret inside a URL or a form, as one part of a path or as several, with hexadecimal digits of both cases.
 func urlForms(s string) []string {
 	query := url.QueryEscape(s)
 	var fs []string
@@ -212,7 +212,9 @@ func urlForms(s string) []string {
 		query,
 		strings.ReplaceAll(query, "+", "%20"),
 		url.PathEscape(s),
-		component(s),
+		(&url.URL{Path: "/" + s}).EscapedPath()[1:],
+		component(s, ""),
+		component(s, ";/?:@&=+$,#"), // encodeURI
 		url.UserPassword("", s).String()[1:],
 	} {
 		fs = append(fs, f, lowerEscapes(f))
@@ -220,9 +222,9 @@ func urlForms(s string) []string {
 	return fs
 }
 
-// component is what JavaScript's encodeURIComponent makes of s.
-func component(s string) string {
-	const plain = "-_.!~*'()"
+// component is what JavaScript's encodeURIComponent makes of s, but for what is to be kept.
+func component(s, keep string) string {
+	plain := "-_.!~*'()" + keep
 	var b strings.Builder
 	for i := range len(s) {
 		c := s[i]

@@ -56,8 +56,11 @@ func TestSecretsAreHiddenInWhatTheyAreEncodedAs(t *testing.T) {
 	html, _ := json.Marshal(awkward)
 	forms := map[string]string{
 		"JSON": string(html), "query": url.QueryEscape(awkward), "path": url.PathEscape(awkward),
-		"component": strings.ReplaceAll(url.QueryEscape(awkward), "+", "%20"),
-		"ascii":     strings.ReplaceAll(strings.ReplaceAll(string(html), "ü", `\u00fc`), "/", `\/`),
+		"component":  strings.ReplaceAll(url.QueryEscape(awkward), "+", "%20"),
+		"URI":        `p/ss%20%22w+rd%22&%3C%C3%BC%3E%09~`,
+		"lower URI":  `p/ss%20%22w+rd%22&%3c%c3%bc%3e%09~`,
+		"whole path": (&url.URL{Path: "/" + awkward}).EscapedPath()[1:],
+		"ascii":      strings.ReplaceAll(strings.ReplaceAll(string(html), "ü", `\u00fc`), "/", `\/`),
 	}
 	for name, enc := range map[string]*base64.Encoding{"std": base64.StdEncoding, "raw": base64.RawStdEncoding, "url": base64.URLEncoding, "rawurl": base64.RawURLEncoding} {
 		forms[name] = enc.EncodeToString([]byte(awkward))

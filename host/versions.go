@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,9 +27,15 @@ type shelf struct {
 	most int    // of each plugin
 	log  *slog.Logger
 
-	mu    sync.Mutex
-	index map[jobhost.Name][]string
+	mu     sync.Mutex
+	index  map[jobhost.Name][]string
+	forgot time.Time // when plugins that are gone were forgotten last
 }
+
+const (
+	mostGone    = 20             // plugins that are gone and whose modules are kept all the same
+	forgetEvery = 24 * time.Hour // unless some have just gone
+)
 
 // shelfIndex is the index's file.
 const shelfIndex = "versions.json"
@@ -115,6 +122,11 @@ func (s *shelf) put(ctx context.Context, key jobhost.Name, digest string, bin []
 	list = append(list, digest)
 	dropped := list[:max(len(list)-s.most, 0)]
 	s.index[key] = list[len(dropped):]
+	s.drop(ctx, dropped)
+}
+
+// drop writes the index and removes those modules that are not in it any more. The caller holds mu.
+func (s *shelf) drop(ctx context.Context, digests []string) {
 	data, err := json.MarshalIndent(s.index, "", "\t")
 	if err == nil {
 		err = writeDurably(filepath.Join(s.dir, shelfIndex), data)
@@ -123,7 +135,7 @@ func (s *shelf) put(ctx context.Context, key jobhost.Name, digest string, bin []
 		s.failed(ctx, shelfIndex, err)
 		return
 	}
-	for _, old := range dropped {
+	for _, old := range digests {
 		if s.listed(old) {
 			continue
 		}
@@ -131,6 +143,43 @@ func (s *shelf) put(ctx context.Context, key jobhost.Name, digest string, bin []
 			s.failed(ctx, s.file(old), err)
 		}
 	}
+}
+
+// forget drops the modules of plugins that are gone, but for those whose newest modules are the newest. It does so at the start,
+// when some have just gone, and else once a day.
+func (s *shelf) forget(ctx context.Context, there map[jobhost.Name]bool, now time.Time, some bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dir == "" || !some && now.Sub(s.forgot) < forgetEvery {
+		return
+	}
+	s.forgot = now
+	newest := map[jobhost.Name]time.Time{}
+	var gone []jobhost.Name
+	for key, digests := range s.index {
+		if there[key] {
+			continue
+		}
+		gone = append(gone, key)
+		if len(digests) == 0 {
+			continue
+		}
+		if info, err := os.Stat(s.file(digests[len(digests)-1])); err == nil {
+			newest[key] = info.ModTime()
+		}
+	}
+	if len(gone) <= mostGone {
+		return
+	}
+	slices.SortFunc(gone, func(a, b jobhost.Name) int {
+		return cmp.Or(newest[b].Compare(newest[a]), cmp.Compare(a, b))
+	})
+	var dropped []string
+	for _, key := range gone[mostGone:] {
+		dropped = append(dropped, s.index[key]...)
+		delete(s.index, key)
+	}
+	s.drop(ctx, dropped)
 }
 
 // get returns the bytes of the module of a digest. Its errors say why there are none.

@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -203,5 +204,45 @@ func TestAReplayStartsItsClockAtThePlannedTime(t *testing.T) {
 	wantSuccess(t, replay(t, h, digestNow(t, h, "p"), false))
 	if out, _ := run(t, h, "p", ""); out.Code == "" {
 		t.Error("a run sees the planned time without a grant")
+	}
+}
+
+func TestAFileThatMayNotHaveAKeyDropsNoModulesOfIt(t *testing.T) {
+	h, cfg, digests := keeping(t, 1, "good")
+	for _, v := range []string{"evil", "evil2"} {
+		replace(t, filepath.Join(cfg.Dir, "zzz.wasm"), withSection(t, says(v), "p"))
+		cfg.Manifest = reading
+		if err := h.Close(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		h = openHost(t, cfg)
+		rescan(t, h)
+	}
+	remove(t, cfg.Dir, "p.wasm")
+	rescan(t, h)
+	out := replay(t, h, digests[0], false)
+	if wantSuccess(t, out); string(out.Output) != "good" {
+		t.Errorf("got %+v", out)
+	}
+}
+
+func TestPluginsThatHaveBeenGoneForLongAreForgotten(t *testing.T) {
+	h, cfg, digests := keeping(t, 2, "first")
+	var last string
+	for i := range 22 {
+		name := fmt.Sprintf("q%d", i)
+		write(t, filepath.Join(cfg.Dir, name+".wasm"), says(name))
+		rescan(t, h)
+		last = digestNow(t, h, name)
+		remove(t, cfg.Dir, name+".wasm")
+	}
+	remove(t, cfg.Dir, "p.wasm")
+	rescan(t, h)
+	if out := replay(t, h, digests[0], false); out.Code != jobhost.NotFoundPlugin {
+		t.Errorf("the oldest: %+v", out)
+	}
+	wantSuccess(t, replay(t, h, last, false))
+	if files, err := filepath.Glob(filepath.Join(cfg.Modules, "*.wasm")); err != nil || len(files) != 20 {
+		t.Errorf("%d modules are kept, %v", len(files), err)
 	}
 }

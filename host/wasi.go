@@ -44,6 +44,15 @@ var pathLengths = map[string][]int{
 	"path_unlink_file":        {2},
 }
 
+// maxVectors bounds the pieces that one read or write may have, as systems do. wazero looks at each of them, however short it
+// is, and the run cannot be ended meanwhile.
+const maxVectors = 1_024
+
+// vectorCounts says where the functions that take pieces have the number of them.
+var vectorCounts = map[string]int{
+	"fd_pread": 2, "fd_pwrite": 2, "fd_read": 2, "fd_write": 2, "sock_recv": 2, "sock_send": 2,
+}
+
 // wasiFunctions returns WASI preview 1: wazero's functions, with ours in place of or around those that can hurt.
 func wasiFunctions() ([]hostFunction, error) {
 	stock, err := stockWASI()
@@ -54,6 +63,7 @@ func wasiFunctions() ([]hostFunction, error) {
 	for name, f := range stock {
 		call := func(r *run, m api.Module, s []uint64) { f.call(r.ctx, m, s) }
 		lengths, isPath := pathLengths[name]
+		vectors, isVectored := vectorCounts[name]
 		switch {
 		case isPath:
 			inner := call
@@ -80,6 +90,17 @@ func wasiFunctions() ([]hostFunction, error) {
 				}
 				inner(r, m, s)
 			}
+		case isVectored:
+			inner := call
+			call = func(r *run, m api.Module, s []uint64) {
+				if api.DecodeU32(s[vectors]) > maxVectors {
+					s[0] = wasiInval
+					return
+				}
+				inner(r, m, s)
+			}
+		case name == "fd_readdir":
+			call = fdReaddir(call)
 		case name == "poll_oneoff":
 			call = pollOneoff
 		}

@@ -40,7 +40,7 @@ func TestFilesWithoutAGrantAreSaidInTheLog(t *testing.T) {
 	g := newGuest()
 	open := append(pathOpen(3, 8), append(wasmtest.I32Const(0), g.call("path_open", 128)...)...)
 	out, s := runOnce(t, g.reactor(open, drop, open))
-	if out.Message != "jobhost_run returned 8" || s.text() != "capability_denied: path_open: no directory is granted; the grant `dirs` lists them" {
+	if out.Message != "jobhost_run returned 8; the host denied: dirs" || s.text() != "capability_denied: path_open: no directory is granted; the grant `dirs` lists them" {
 		t.Errorf("got %+v, log %q", out, s.text())
 	}
 }

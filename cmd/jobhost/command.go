@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,6 +100,20 @@ func mistake(err error) string {
 	return text + " flag: " + why
 }
 
+// ownExits annotates a command that asks no host with the exit codes that it has beyond the usual ones.
+const ownExits = "exits"
+
+// alsoExits are these annotations.
+func alsoExits(codes string) map[string]string { return map[string]string{ownExits: codes} }
+
+// absent gives an error the exit code of what is not there, if it is of a file that is not.
+func absent(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return exit{exitNotFound, err}
+	}
+	return err
+}
+
 // document completes the help of a command and those below it: which exit codes it has.
 func document(cmd *cobra.Command) {
 	for _, below := range cmd.Commands() {
@@ -111,6 +126,9 @@ func document(cmd *cobra.Command) {
 		cmd.Long = cmd.Short + "."
 	}
 	codes := []string{"0 ok", "1 failed", "2 wrong use or configuration"}
+	if own := cmd.Annotations[ownExits]; own != "" {
+		codes = append(codes, own)
+	}
 	if cmd.Flags().Lookup("server") != nil {
 		codes = append(codes, "3 not there", "4 something is in the way", "5 no host answers")
 		if cmd.Flags().Lookup("timeout") != nil {

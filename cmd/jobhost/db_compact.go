@@ -21,7 +21,7 @@ func (c *cli) dbCompact() *cobra.Command {
 		Long: `Rewrite the store's file without what is free in it. No host may run on it. The new file is written beside the old one,
 compared with it, and then put in its place; it needs as much room on the disk as the records take.
 
-A host does the same at its start when more than store.compact_above percent of the file are free.`,
+A host does the same at its start when at least store.compact_above percent of the file are free.`,
 		Example: `  jobhost db compact
   jobhost db compact -c /etc/jobhost/jobhost.yaml`,
 	}

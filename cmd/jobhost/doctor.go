@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -103,12 +105,23 @@ func (c *cli) checkConfig(f *findings, paths []string) *config.Settings {
 	for i, file := range files {
 		names[i] = file.Name
 	}
-	if len(files) == 0 {
+	problems, odd := lookAt(s, time.Now())
+	switch {
+	case len(files) == 0:
 		f.warn(noFiles(), "name a file with -c, or write one: jobhost init")
-	} else {
+	case len(problems) == 0:
 		f.ok(strings.Join(names, ", ") + " with " + count(len(s.Jobs), "job"))
 	}
-	for _, w := range append(emptyFiles(files), s.Warnings...) {
+	for _, p := range problems {
+		f.fail(p.Error(), "see jobhost validate")
+	}
+	for _, w := range slices.Concat(emptyFiles(files), s.Warnings) {
+		f.warn(w.Error(), "see docs/config.md")
+	}
+	for _, w := range odd {
+		f.warn(w.Error(), "see docs/schedules.md, and jobhost next")
+	}
+	for _, w := range grantsElsewhere(s) {
 		f.warn(w.Error(), "see docs/config.md")
 	}
 	return s

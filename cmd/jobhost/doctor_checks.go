@@ -47,16 +47,14 @@ func (c *cli) checkPlugins(f *findings, s *config.Settings) {
 	}
 	good := 0
 	for _, file := range files {
-		in, err := inspect(file)
+		err := loadable(file)
 		switch {
-		case err == nil && len(in.Problems) == 0:
+		case err == nil:
 			good++
 		case slices.ContainsFunc(needed, func(p config.Problem) bool { return strings.Contains(p.Msg, filepath.Base(file)) }):
 			// it was said for the job
-		case err != nil:
-			f.warn(flat(err.Error()), "no job needs it; take it away, or mend it")
 		default:
-			f.warn(file+": "+strings.Join(in.Problems, "; "), "no job needs it; take it away, or build it anew")
+			f.warn(flat(err.Error()), "no job needs it; take it away, or mend it")
 		}
 	}
 	f.ok(fmt.Sprintf("%s in %s can be loaded", count(good, "module"), s.Plugins.Dir))
@@ -71,6 +69,8 @@ func checkData(f *findings, s *config.Settings) {
 		f.fail(flat(err.Error()), "set data_dir to a folder that this user can use")
 	case !info.IsDir():
 		f.fail(s.DataDir+" is no folder", "set data_dir to one")
+	case info.Mode().Perm()&openMode != 0:
+		f.warn(fmt.Sprintf("others can write to %s, and look into it: its mode is %v", s.DataDir, info.Mode().Perm()), "chmod 700 "+s.DataDir)
 	case info.Mode().Perm()&0o077 != 0:
 		f.warn(fmt.Sprintf("others can look into %s: its mode is %v", s.DataDir, info.Mode().Perm()), "chmod 700 "+s.DataDir)
 	default:
@@ -96,7 +96,9 @@ func checkSocket(f *findings, s *config.Settings) {
 		f.fail(path+" is no socket", "move it away, or set http.socket")
 		return
 	}
-	switch node, err := nodeAt(path); {
+	switch node, draining, err := hostAt(path); {
+	case err == nil && draining:
+		f.warn(fmt.Sprintf("host %s serves %s, but it drains: no trigger fires", node, path), "restart it: only that ends the draining")
 	case err == nil:
 		f.ok(fmt.Sprintf("host %s serves %s", node, path))
 	case nobodyThere(err):
@@ -107,20 +109,20 @@ func checkSocket(f *findings, s *config.Settings) {
 	}
 }
 
-// nodeAt asks who serves a socket.
-func nodeAt(socket string) (string, error) {
+// hostAt asks who serves a socket, and whether that is a node that drains and has none beside it.
+func hostAt(socket string) (node string, draining bool, err error) {
 	c, err := api.Dial(socket)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	defer c.Close() //nolint:errcheck // it never fails
 	ctx, cancel := context.WithTimeout(context.Background(), patient)
 	defer cancel()
 	nodes, err := c.Nodes(ctx)
 	if err != nil || len(nodes) == 0 {
-		return "", err
+		return "", false, err
 	}
-	return nodes[0].ID, nil
+	return nodes[0].ID, aloneAndDraining(ctx, c) != "", nil
 }
 
 func (c *cli) checkStore(f *findings, s *config.Settings) {

@@ -40,7 +40,7 @@ type trial struct {
 func (c *cli) exec() *cobra.Command {
 	var t trial
 	cmd := &cobra.Command{
-		Use: "exec <file.wasm>", Short: "Run a plugin once, without a host and a store", Args: takes(1, 1, "one file"),
+		Use: "exec <file.wasm>", Annotations: alsoExits("3 no such file"), Short: "Run a plugin once, without a host and a store", Args: takes(1, 1, "one file"),
 		Long: `Run a plugin once, in the same sandbox as a host's runs, without a host and a store. What it returns goes to standard
 output, its log to standard error, and at the end what it took. It may use nothing but what the flags grant; with --job it
 has the grants, data and time limit of that job in the configuration, and what the flags grant beside.
@@ -75,7 +75,7 @@ func (c *cli) try(t trial) error {
 	}
 	defer h.Close(ctx) //nolint:errcheck // the process ends, and the outcome is known
 	if err := t.load(ctx, h, &call, total); err != nil {
-		return exit{exitFailed, err}
+		return absent(exit{exitFailed, err})
 	}
 	began := time.Now()
 	out := interruptible(func(ctx context.Context, stop <-chan struct{}) jobhost.Outcome {
@@ -256,10 +256,5 @@ func (t talk) Progress(done, total int64, msg string) {
 	t.say(fmt.Sprintf("progress: %d %s", done, msg))
 }
 
-// say writes what a plugin says, so that it does not steer a terminal.
-func (t talk) say(msg string) {
-	if terminal(t.c.err) {
-		msg = visible(msg)
-	}
-	t.c.say("%s", msg)
-}
+// say writes what a plugin says, as one line that steers no terminal: what follows is the host's to say.
+func (t talk) say(msg string) { t.c.say("%s", oneLine(msg)) }

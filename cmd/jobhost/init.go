@@ -18,7 +18,7 @@ var firstConfig []byte
 
 func (c *cli) init() *cobra.Command {
 	return &cobra.Command{
-		Use: "init [folder]", Short: "Write a first jobhost.yaml, with comments", Args: takes(0, 1, "one folder at most"),
+		Use: "init [folder]", Annotations: alsoExits("4 something is there already"), Short: "Write a first jobhost.yaml, with comments", Args: takes(0, 1, "one folder at most"),
 		Long: `Write a first jobhost.yaml, with comments, and make the folders that it names, in the current folder or another one. What is
 there already stays as it is; a jobhost.yaml that is there is an error.`,
 		Example: `  jobhost init
@@ -34,6 +34,9 @@ there already stays as it is; a jobhost.yaml that is there is an error.`,
 }
 
 func (c *cli) makeFirst(dir string) error {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return exit{exitConflict, fmt.Errorf("%s is there already and is no folder", dir)}
+	}
 	for _, d := range []struct {
 		path string
 		mode os.FileMode

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -75,19 +76,53 @@ func (c *cli) onTargets(f *client, args []string, like jobhost.Target, did strin
 	return c.each(args, did, do(s, ctx, targets))
 }
 
-// jobState is what a job is doing, in one word.
+// jobState is what a job is doing, in one word. One whose triggers are all paused is as paused as they are.
 func jobState(st jobhost.JobStatus) string {
+	next, fires := nextOf(st)
+	halted := st.Paused || !next.IsZero() && !fires
 	switch {
-	case st.Paused && st.IsRunning:
-		return "Paused, Running"
-	case st.Paused:
-		return "Paused"
+	case halted && st.IsRunning:
+		return paused + ", Running"
+	case halted:
+		return paused
 	case st.IsRunning:
 		return "Running"
-	case !st.NextRun.IsZero():
+	case !next.IsZero():
 		return "Waiting"
 	}
 	return "Idle"
+}
+
+// paused is the state of a trigger that is paused, by itself or with its job.
+const paused = "Paused"
+
+// nextOf is the earliest due of the triggers that are not paused, and when all are, of these.
+func nextOf(st jobhost.JobStatus) (at time.Time, fires bool) {
+	for _, t := range st.Triggers {
+		if !st.Paused && t.State != paused && !t.NextFireAt.IsZero() && (at.IsZero() || t.NextFireAt.Before(at)) {
+			at, fires = t.NextFireAt, true
+		}
+	}
+	if !fires {
+		at = st.NextRun
+	}
+	return at, fires
+}
+
+// overdueAfter is how long after its due a trigger is shown as overdue: a host that is busy may be a little late.
+const overdueAfter = 10 * time.Second
+
+// due writes when something fires: in brackets if it will not, since it is paused, and with a word if that is past.
+func due(at time.Time, fires bool, now time.Time) string {
+	switch {
+	case at.IsZero():
+		return ""
+	case !fires:
+		return "(" + clock(at) + ")"
+	case now.Sub(at) > overdueAfter:
+		return clock(at) + " overdue"
+	}
+	return clock(at)
 }
 
 // lastRun is how a job's last run ended and when.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -16,7 +18,10 @@ func (c *cli) jobApply() *cobra.Command {
 vars, in the form of the configuration, and nothing else. A trigger whose schedule stays the same keeps its state.
 
 A job of the host's own configuration that is changed so is Overridden: it stays as it is applied until its definition
-there changes, or job restore puts that back.`,
+there changes, or job restore puts that back.
+
+A mistake in a file defines nothing. Beyond that each job stands alone: one that the host refuses is said with its place, and the
+others are defined.`,
 		Example: `  jobhost job apply -f imports.yaml
   jobhost job apply -f jobs.d -o json
   generate-jobs | jobhost job apply -f -`,
@@ -27,7 +32,7 @@ there changes, or job restore puts that back.`,
 		if len(*paths) == 0 {
 			return usage("jobhost job apply: takes at least one -f; see jobhost job apply --help")
 		}
-		defs, err := c.definitions(*paths)
+		jobs, err := c.definitions(*paths)
 		if err != nil {
 			return err
 		}
@@ -36,13 +41,36 @@ there changes, or job restore puts that back.`,
 			return err
 		}
 		defer done()
-		return c.showDefined(*form, s.Schedule(ctx, defs))
+		rs := s.Schedule(ctx, defsOf(jobs))
+		for i := range rs {
+			rs[i].Err = placed(jobs[i], rs[i].Err)
+		}
+		return c.showDefined(*form, rs)
 	}
 	return cmd
 }
 
+// placed says where the definition stands that a host refuses. What is wrong with the host has no place.
+func placed(j config.Job, err error) error {
+	e, ok := errors.AsType[*jobhost.Error](err)
+	if !ok || e.Code != jobhost.InvalidDefinition && e.Code != jobhost.NotFoundPlugin {
+		return err
+	}
+	there := *e
+	there.Msg = fmt.Sprintf("%v: jobs[%s]: %s", j.Pos, j.Def.Name, e.Msg)
+	return &there
+}
+
+func defsOf(jobs []config.Job) []jobhost.JobDef {
+	defs := make([]jobhost.JobDef, len(jobs))
+	for i, j := range jobs {
+		defs[i] = j.Def
+	}
+	return defs
+}
+
 // definitions reads the jobs of files.
-func (c *cli) definitions(paths []string) ([]jobhost.JobDef, error) {
+func (c *cli) definitions(paths []string) ([]config.Job, error) {
 	var files []config.File
 	for _, path := range paths {
 		found, err := c.jobFiles(path)
@@ -58,11 +86,7 @@ func (c *cli) definitions(paths []string) ([]jobhost.JobDef, error) {
 	for _, w := range warnings {
 		c.say("warning: %s", w)
 	}
-	defs := make([]jobhost.JobDef, len(jobs))
-	for i, j := range jobs {
-		defs[i] = j.Def
-	}
-	return defs, nil
+	return jobs, nil
 }
 
 func (c *cli) jobFiles(path string) ([]config.File, error) {

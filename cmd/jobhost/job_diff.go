@@ -29,7 +29,7 @@ func (c *cli) jobDiff() *cobra.Command {
 		if len(*paths) == 0 {
 			return usage("jobhost job diff: takes at least one -f; see jobhost job diff --help")
 		}
-		defs, err := c.definitions(*paths)
+		jobs, err := c.definitions(*paths)
 		if err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func (c *cli) jobDiff() *cobra.Command {
 			return err
 		}
 		defer done()
-		found, err := differences(ctx, s, defs)
+		found, err := differences(ctx, s, defsOf(jobs))
 		if err != nil {
 			return err
 		}

@@ -42,6 +42,9 @@ func (c *cli) jobEnqueue() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if node := aloneAndDraining(ctx, s); node != "" {
+			c.say("warning: node %s drains, so that the run stays Pending until its next start; jobhost job trigger runs the job now", visible(node))
+		}
 		if *form == asJSON {
 			return c.writeJSON(api.Enqueued{ID: id})
 		}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"github.com/jobhost/jobhost"
@@ -9,6 +11,8 @@ import (
 func (c *cli) jobLs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, Short: "List the jobs", Args: takes(0, 0, "no arguments"),
+		Long: `List the jobs. NEXT is in brackets while it is paused, and overdue when it should have fired already: job explain says why
+it did not.`,
 		Example: `  jobhost job ls
   jobhost job ls -o json | jq '.[] | select(.paused) | .name'`,
 	}
@@ -26,8 +30,10 @@ func (c *cli) jobLs() *cobra.Command {
 			}
 			jobs = append(jobs, r.Value)
 		}
+		now := time.Now()
 		return writeList(c, *form, jobs, "NAME PLUGIN STATE NEXT LAST", func(st jobhost.JobStatus) []string {
-			return []string{st.Name, st.Plugin, jobState(st), clock(st.NextRun), lastRun(st)}
+			next, fires := nextOf(st)
+			return []string{st.Name, st.Plugin, jobState(st), due(next, fires, now), lastRun(st)}
 		})
 	}
 	return cmd

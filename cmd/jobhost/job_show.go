@@ -59,13 +59,15 @@ type shownJob struct {
 	Grants     []string       `json:"grants"`
 }
 
-func (c *cli) describeJob(st jobhost.JobStatus, def jobhost.JobDef, grants []string, now string) error {
+func (c *cli) describeJob(st jobhost.JobStatus, def jobhost.JobDef, grants []string, answer string) error {
 	last := lastRun(st)
 	if st.Last != nil {
 		last += ", run " + string(st.Last.ID)
 	}
+	now := time.Now()
+	next, fires := nextOf(st)
 	err := c.pairs("Name", st.Name, "Plugin", st.Plugin, "Description", st.Description, "Source", st.Source.String(),
-		"State", jobState(st), "Paused because", st.PauseReason, "Now", now, "Next", clock(st.NextRun), "Last", last,
+		"State", jobState(st), "Paused because", st.PauseReason, "Now", answer, "Next", due(next, fires, now), "Last", last,
 		"Timeout", orNone(def.Timeout), "Retry", retryWords(def.Retry), "Overlap", overlapWords(def), "Data", string(def.Data),
 		"Grants", strings.Join(grants, "; "))
 	if err != nil || len(st.Triggers) == 0 {
@@ -75,7 +77,7 @@ func (c *cli) describeJob(st jobhost.JobStatus, def jobhost.JobDef, grants []str
 		return err
 	}
 	return writeList(c, asTable, st.Triggers, "TRIGGER STATE NEXT LAST FIRED SCHEDULE REMARK", func(t jobhost.TriggerStatus) []string {
-		return []string{t.Name, t.State, clock(t.NextFireAt), clock(t.LastFiredAt), number(t.FiredCount), scheduleText(t.Schedule), remark(t)}
+		return []string{t.Name, t.State, due(t.NextFireAt, !st.Paused && t.State != paused, now), clock(t.LastFiredAt), number(t.FiredCount), scheduleText(t.Schedule), remark(t)}
 	})
 }
 

@@ -19,7 +19,7 @@ import (
 func (c *cli) newProject() *cobra.Command {
 	var language, name string
 	cmd := &cobra.Command{
-		Use: "new <dir>", Short: "Write a new project: a plugin and its job", Args: takes(1, 1, "one folder"),
+		Use: "new <dir>", Annotations: alsoExits("4 something is there already"), Short: "Write a new project: a plugin and its job", Args: takes(1, 1, "one folder"),
 		Long: `Write a new project into a folder that does not exist yet, or is empty: source, a build file, a copy of the SDK,
 jobhost.yaml with one job, and a README. What to do next is printed.`,
 		Example: `  jobhost new night-report --lang go
@@ -43,7 +43,8 @@ func (c *cli) writeProject(dir, language, name string) error {
 			return err
 		}
 		if name = filepath.Base(whole); !sdk.ValidName(name) {
-			return usage("jobhost new: a plugin cannot be called %q, as the folder is; name one with --name, such as --name night-report", name)
+			return usage("jobhost new: a plugin cannot be called %q, as the folder is: want lower-case letters, digits and single dashes, a letter first, at most %d; "+
+				"name one with --name, such as --name night-report", name, sdk.MaxName)
 		}
 	}
 	project, err := sdk.Project(language, name)

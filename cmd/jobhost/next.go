@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobhost/jobhost"
+	"github.com/jobhost/jobhost/config"
 	"github.com/jobhost/jobhost/cron"
 	"github.com/jobhost/jobhost/engine"
 )
@@ -128,11 +129,14 @@ func (l *lookahead) of(text string) ([]forecast, error) {
 	if exitCode(err) != exitUnreachable {
 		return found, err
 	}
-	found, configured, confErr := l.ofConfiguration(t)
-	if !configured {
-		return nil, err // neither a host nor a configuration that has the job
+	s, files, wrong := l.settings(*l.client.config)
+	switch {
+	case wrong != nil:
+		return nil, exit{exitCode(wrong), multi{err, wrong}}
+	case len(files) == 0 && len(s.Jobs) == 0:
+		return nil, err // neither a host nor a configuration
 	}
-	return found, confErr
+	return l.ofConfiguration(s, t)
 }
 
 // ofHost asks the running host.
@@ -168,27 +172,43 @@ func (l *lookahead) ofHost(t jobhost.Target) ([]forecast, error) {
 	return out, nil
 }
 
-// ofConfiguration reads the job from the configuration. It reports whether the job is there.
-func (l *lookahead) ofConfiguration(t jobhost.Target) (found []forecast, there bool, err error) {
-	s, _, err := l.settings(*l.client.config)
-	if err != nil {
-		return nil, false, err
+// ofConfiguration looks the job up in the configuration.
+func (l *lookahead) ofConfiguration(s *config.Settings, t jobhost.Target) ([]forecast, error) {
+	l.say("no host answers; this is what the configuration says")
+	i := slices.IndexFunc(s.Jobs, func(j config.Job) bool { return j.Def.Name == t.Job })
+	if i < 0 {
+		var names []string
+		for _, j := range s.Jobs {
+			names = append(names, j.Def.Name)
+		}
+		return nil, exit{exitNotFound, fmt.Errorf("no job %q is configured; there %s", t.Job, known(names))}
 	}
 	var wanted []forecast
-	for _, j := range s.Jobs {
-		for _, trigger := range j.Def.Triggers {
-			if j.Def.Name == t.Job && (t.Trigger == "" || t.Trigger == trigger.Name) {
-				wanted = append(wanted, forecast{Job: t.Job, Trigger: trigger.Name, Schedule: trigger.Schedule})
-			}
+	var names []string
+	for _, trigger := range s.Jobs[i].Def.Triggers {
+		names = append(names, trigger.Name)
+		if t.Trigger == "" || t.Trigger == trigger.Name {
+			wanted = append(wanted, forecast{Job: t.Job, Trigger: trigger.Name, Schedule: trigger.Schedule})
 		}
-		there = there || j.Def.Name == t.Job
 	}
-	if !there {
-		return nil, false, nil
+	if t.Trigger != "" && len(wanted) == 0 {
+		return nil, exit{exitNotFound, fmt.Errorf("job %q has no trigger %q; there %s", t.Job, t.Trigger, known(names))}
 	}
-	l.say("no host answers; this is what the configuration says")
-	found, err = l.ofSchedules(wanted...)
-	return found, true, err
+	return l.ofSchedules(wanted...)
+}
+
+// known goes on with "there": which names are, at most 20.
+func known(names []string) string {
+	const most = 20
+	switch n := len(names); {
+	case n == 0:
+		return "is none"
+	case n > most:
+		return fmt.Sprintf("are %s and %d more", strings.Join(names[:most], ", "), n-most)
+	case n == 1:
+		return "is " + names[0]
+	}
+	return "are " + strings.Join(names, ", ")
 }
 
 // ofSchedules works out schedule texts, with the calendars of the configuration.
@@ -209,7 +229,17 @@ func (l *lookahead) ofSchedules(wanted ...forecast) ([]forecast, error) {
 		if err != nil {
 			return out, err
 		}
-		out = append(out, l.forecast(x, slots))
+		next := l.forecast(x, slots)
+		from := q.From
+		if from.IsZero() {
+			from = time.Now()
+		}
+		if sched, err := jobhost.ParseSchedule(x.Schedule); err == nil {
+			if why := barren(sched, s.Calendars, slots, from); why != "" {
+				next.Warnings = append(next.Warnings, why)
+			}
+		}
+		out = append(out, next)
 	}
 	return out, nil
 }

@@ -158,8 +158,9 @@ func hostConfig(s *config.Settings) host.Config {
 func (n *node) listen() (err error) {
 	cfg := api.Defaults()
 	cfg.Version, cfg.Log, cfg.Now, cfg.Ready = version, n.log, time.Now, n.notReady
+	cfg.Self = func() api.Self { return api.Self{Node: n.engine.NodeID(), State: n.engine.State().String()} }
 	cfg.Store, cfg.Grants = keeperOf(n.store), n.granted
-	n.server, err = api.NewServer(n.settings.HTTP.Socket, api.NewHandler(gate{n.engine, n.starting}, cfg), cfg)
+	n.server, err = api.NewServer(n.settings.HTTP.Socket, api.NewHandler(drainable{gate{n.engine, n.starting}, n.log}, cfg), cfg)
 	return err
 }
 

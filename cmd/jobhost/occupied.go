@@ -17,7 +17,7 @@ func occupied(s *config.Settings, err error) error {
 	if !ok || !boltstore.InUse(err) && e.Code != jobhost.NotServing {
 		return err
 	}
-	node, unknown := nodeAt(s.HTTP.Socket)
+	node, _, unknown := hostAt(s.HTTP.Socket)
 	if unknown != nil || node == "" {
 		return err
 	}

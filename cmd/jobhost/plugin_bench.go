@@ -45,7 +45,7 @@ type leastAndMost struct {
 func (c *cli) pluginBench() *cobra.Command {
 	var t trial
 	cmd := &cobra.Command{
-		Use: "bench <file.wasm>", Short: "Run a plugin many times and say how long it takes", Args: takes(1, 1, "one file"),
+		Use: "bench <file.wasm>", Annotations: alsoExits("3 no such file"), Short: "Run a plugin many times and say how long it takes", Args: takes(1, 1, "one file"),
 		Long: `Run a plugin many times, one run after the other, as "jobhost exec" runs it once, and say how long a run takes, what of it
 is making an instance of the module, and what fuel and memory it uses. The first run is told apart. Output and log are
 thrown away. The exit code is 1 when a run failed.`,
@@ -92,7 +92,7 @@ func (c *cli) bench(t trial, n int) (r benchReport, err error) {
 	defer h.Close(ctx) //nolint:errcheck // the process ends
 	began := time.Now()
 	if _, err := h.Load(ctx, call.Plugin, t.file); err != nil {
-		return r, exit{exitFailed, err}
+		return r, absent(exit{exitFailed, err})
 	}
 	r = benchReport{File: t.file, Load: milliseconds(time.Since(began))}
 	out := interruptible(func(ctx context.Context, stop <-chan struct{}) jobhost.Outcome {

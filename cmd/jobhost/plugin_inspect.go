@@ -14,7 +14,7 @@ import (
 
 func (c *cli) pluginInspect() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "inspect <file.wasm>", Short: "Say what a module is and what it could use", Args: takes(1, 1, "one file"),
+		Use: "inspect <file.wasm>", Annotations: alsoExits("3 no such file"), Short: "Say what a module is and what it could use", Args: takes(1, 1, "one file"),
 		Long: `Say what a module is and, by its imports, what it could use, before anything is granted to it; and by its manifest, what it would
 like to be granted and which jobs it brings. The module is not run.
 The exit code is 1 when the host would not load it.`,
@@ -25,12 +25,12 @@ The exit code is 1 when the host would not load it.`,
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		in, err := inspect(args[0])
 		if err != nil {
-			return err
+			return absent(err)
 		}
 		var d *described
 		switch m, err := manifestOf(args[0], nil); {
 		case err != nil:
-			in.Problems = append(in.Problems, "the manifest is wrong: "+flat(err.Error()))
+			in.Problems = append(in.Problems, wrongManifest(err))
 		case m != nil:
 			if d, err = c.forecastManifest(m, &config.Settings{}); err != nil {
 				return err
@@ -62,6 +62,23 @@ func inspect(file string) (in host.Inspection, err error) {
 	in, err = h.Inspect(file)
 	return in, errors.Join(err, h.Close(ctx))
 }
+
+// loadable says why the host would not load a file, by its module and its manifest. It does not compile.
+func loadable(file string) error {
+	in, err := inspect(file)
+	if err != nil {
+		return err
+	}
+	if _, err := manifestOf(file, nil); err != nil {
+		in.Problems = append(in.Problems, wrongManifest(err))
+	}
+	if len(in.Problems) > 0 {
+		return fmt.Errorf("%s: %s", file, strings.Join(in.Problems, "; "))
+	}
+	return nil
+}
+
+func wrongManifest(err error) string { return "the manifest is wrong: " + flat(err.Error()) }
 
 func (c *cli) describeModule(in host.Inspection, d *described) error {
 	most := ""

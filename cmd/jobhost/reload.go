@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jobhost/jobhost"
 	"github.com/jobhost/jobhost/config"
 )
 
@@ -45,13 +44,13 @@ func (r *reloader) reload(ctx context.Context, files []config.File) error {
 	if err := r.surround(ctx, &next); err != nil {
 		return err
 	}
-	if err := r.engine.Apply(ctx, definitions(&next)); err != nil {
+	if err := r.engine.Apply(ctx, defsOf(next.Jobs)); err != nil {
 		if !ofStore(err) { // nothing of it was taken
 			err = errors.Join(err, r.surround(ctx, r.current))
 		}
 		return err
 	}
-	for _, w := range slices.Concat(next.Warnings, secretWarnings(&next)) {
+	for _, w := range slices.Concat(next.Warnings, grantWarnings(&next)) {
 		r.log.WarnContext(ctx, "configuration", slog.String("warning", w.Error()))
 	}
 	r.sayFrozen(ctx, loaded)
@@ -70,14 +69,6 @@ func (n *node) surround(ctx context.Context, s *config.Settings) error {
 	}
 	n.grants.Store(&grants)
 	return n.engine.SetCalendars(ctx, s.Calendars)
-}
-
-func definitions(s *config.Settings) []jobhost.JobDef {
-	defs := make([]jobhost.JobDef, len(s.Jobs))
-	for i, j := range s.Jobs {
-		defs[i] = j.Def
-	}
-	return defs
 }
 
 // sayFrozen warns of settings that are not followed until the next start, once for each set of them.

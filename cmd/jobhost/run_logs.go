@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -46,7 +47,11 @@ the following and not the run, and a host that stops meanwhile is waited for, up
 			return answered, nil
 		}
 		if *follow {
-			return ended(c.patiently(ctx, read), id)
+			if err := c.patiently(ctx, read); err != nil {
+				return ended(err, id)
+			}
+			c.sayLost(ctx, s, id)
+			return nil
 		}
 		_, err = read()
 		return err
@@ -66,6 +71,23 @@ func (c *cli) writeEntry(e jobhost.LogEntry, form string) error {
 	if form == asJSON {
 		return c.encoder().Encode(e)
 	}
-	_, err := fmt.Fprintf(c.out, "%s %-5s %s\n", e.Time.Local().Format("15:04:05.000"), slog.Level(e.Level), oneLine(e.Msg))
+	_, err := fmt.Fprintf(c.out, "%s %-5s %s\n", entryTime(e.Time, time.Now()), slog.Level(e.Level), oneLine(e.Msg))
 	return err
+}
+
+// entryTime is the time of day in the local zone, with date and offset when it was not today.
+func entryTime(at, now time.Time) string {
+	at, now = at.Local(), now.Local()
+	if at.Year() != now.Year() || at.YearDay() != now.YearDay() {
+		return at.Format("2006-01-02 15:04:05.000 -07:00")
+	}
+	return at.Format("15:04:05.000")
+}
+
+// sayLost says that a log has no proper end, since the run's node was gone before it.
+func (c *cli) sayLost(ctx context.Context, s jobhost.Scheduler, id jobhost.RunID) {
+	runs, err := s.Runs(ctx, jobhost.RunQuery{IDs: []jobhost.RunID{id}, Limit: 1})
+	if err == nil && len(runs) == 1 && runs[0].State == jobhost.RunLost {
+		c.say("run %s is Lost%s", id, because(runs[0]))
+	}
 }

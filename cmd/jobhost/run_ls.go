@@ -63,6 +63,11 @@ func (c *cli) runLs() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if len(runs) == 0 && q.Job != "" {
+			if _, err := jobhost.One(s.Status(ctx, []jobhost.Name{q.Job})); jobhost.CodeOf(err) == jobhost.NotFoundJob {
+				c.say("there is no job %q, and no run of one; jobhost job ls lists the jobs", q.Job)
+			}
+		}
 		now := time.Now()
 		return writeList(c, *form, runs, "ID JOB TRIGGER KIND STATE STARTED TOOK ERROR", func(r jobhost.Run) []string {
 			return []string{string(r.ID), r.Job, r.Trigger, r.Kind.String(), r.State.String(), clock(r.StartedAt), length(r, now), string(r.ErrorCode)}
@@ -82,7 +87,8 @@ func words[E any, P interface {
 		word := strings.ToUpper(name[:min(1, len(name))]) + strings.ToLower(name[min(1, len(name)):])
 		if P(&e).UnmarshalText([]byte(word)) != nil {
 			if err := P(&e).UnmarshalText([]byte(name)); err != nil {
-				return nil, usage("%s: %w", flag, err)
+				what, _, _ := strings.Cut(err.Error(), ";")
+				return nil, usage("%s: %s; the help of %[1]s lists the words", flag, what)
 			}
 		}
 		out = append(out, e)

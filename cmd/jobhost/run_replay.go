@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +21,8 @@ func (c *cli) runReplay() *cobra.Command {
 data that it got and a clock that starts at its planned time. It is beside the scheduler: it leaves no record, no trace and no
 retry. Without --grants the plugin may use nothing beside its input; with it, what its job is granted now, so that it can
 have effects a second time. Durable values can be read then and not written.
+
+The replay is shown beside the run on record, and below it what it returned, if that is text; with -o json the output is base64.
 
 The module must be kept still: a host keeps the last plugins.keep_versions of each plugin.
 
@@ -79,7 +83,11 @@ func (c *cli) showReplay(got jobhost.Replayed, form string) error {
 		} {
 			t.row(row[:]...)
 		}
-		err = t.w.Flush()
+		if err = t.w.Flush(); err == nil && below(got.Output) {
+			if _, err = fmt.Fprintln(c.out); err == nil {
+				_, err = fmt.Fprintln(c.out, strings.TrimSuffix(visible(string(got.Output)), "\n"))
+			}
+		}
 	}
 	if err == nil && again.State != jobhost.RunSucceeded {
 		return exit{exitFailed, fmt.Errorf("the replay of run %s is %s%s", first.ID, again.State, because(again))}
@@ -89,8 +97,14 @@ func (c *cli) showReplay(got jobhost.Replayed, form string) error {
 
 // shortly is an output in a table.
 func shortly(out []byte) string {
-	if text := plain(out); text != "" || len(out) == 0 {
+	switch text := plain(out); {
+	case text != "" || len(out) == 0:
 		return text
+	case below(out):
+		return fmt.Sprintf("%d bytes, below", len(out))
 	}
 	return fmt.Sprintf("%d bytes, see -o json", len(out))
 }
+
+// below reports whether an output is text that does not fit into a table.
+func below(out []byte) bool { return len(out) > 0 && plain(out) == "" && utf8.Valid(out) }

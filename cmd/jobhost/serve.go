@@ -68,7 +68,7 @@ func (c *cli) logger(form, level string) *slog.Logger {
 
 // host runs a node until a signal stops it. Files are those that paths stand for and that the settings are from.
 func (c *cli) host(s *config.Settings, files []config.File, paths []string, log *slog.Logger) (err error) {
-	for _, w := range slices.Concat(s.Warnings, secretWarnings(s)) {
+	for _, w := range slices.Concat(s.Warnings, grantWarnings(s)) {
 		log.Warn("configuration", slog.String("warning", w.Error()))
 	}
 	// A computing guest holds one of NumCPU slots and the host keeps a processor for itself (ABI 6).

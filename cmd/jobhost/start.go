@@ -20,7 +20,7 @@ func (n *node) start(ctx context.Context) error {
 	if err := n.prepare(ctx, n.settings); err != nil {
 		return err
 	}
-	return n.engine.Apply(ctx, definitions(n.settings))
+	return n.engine.Apply(ctx, defsOf(n.settings.Jobs))
 }
 
 // prepare waits until the plugins that the jobs of the files need are compiled. A job whose plugin is not there or is
@@ -86,8 +86,8 @@ func (n *node) compiling(ctx context.Context, keys []jobhost.Name) (names []stri
 	return names
 }
 
-// pluginProblems names the jobs that cannot run, each with its place, its plugin and the mend.
-func pluginProblems(s *config.Settings, plugins []jobhost.Plugin) (found config.Problems) {
+// pluginProblems names the plugins whose jobs cannot run, each with the place of a job, the other jobs and the mend.
+func pluginProblems(s *config.Settings, plugins []jobhost.Plugin) config.Problems {
 	var keys []string
 	for _, p := range plugins {
 		keys = append(keys, p.Key)
@@ -96,14 +96,14 @@ func pluginProblems(s *config.Settings, plugins []jobhost.Plugin) (found config.
 	if len(keys) > 0 {
 		there = "which has " + strings.Join(keys[:min(len(keys), 20)], ", ")
 	}
-	for _, j := range s.Jobs {
-		i := slices.IndexFunc(plugins, func(p jobhost.Plugin) bool { return p.Key == j.Def.Plugin })
+	return eachPlugin(s, func(plugin jobhost.Name) string {
+		i := slices.IndexFunc(plugins, func(p jobhost.Plugin) bool { return p.Key == plugin })
 		switch {
 		case i < 0:
-			found = append(found, pluginProblem(j, fmt.Sprintf("is not in %s, %s; put the file %s.wasm there", s.Plugins.Dir, there, j.Def.Plugin)))
+			return fmt.Sprintf("is not in %s, %s; put the file %s.wasm there", s.Plugins.Dir, there, plugin)
 		case !plugins[i].Ready:
-			found = append(found, pluginProblem(j, "cannot be loaded: "+plugins[i].Problem))
+			return "cannot be loaded: " + plugins[i].Problem
 		}
-	}
-	return found
+		return ""
+	})
 }

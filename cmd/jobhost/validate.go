@@ -33,7 +33,7 @@ file, line, key and what would be right. Warnings are about what is allowed and 
 		if len(files) == 0 {
 			c.say("warning: %s", noFiles())
 		}
-		for _, w := range slices.Concat(emptyFiles(files), s.Warnings, warnings, secretWarnings(s)) {
+		for _, w := range slices.Concat(emptyFiles(files), s.Warnings, warnings, grantsElsewhere(s)) {
 			c.say("warning: %s", visible(w.Error()))
 		}
 		if problems = append(problems, pluginFiles(s)...); len(problems) > 0 {
@@ -56,18 +56,37 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// pluginFiles reports jobs whose plugin's file is absent or would not be loaded. It does not compile.
-func pluginFiles(s *config.Settings) (found config.Problems) {
-	known := map[jobhost.Name]string{} // what is wrong with a plugin
+// pluginFiles reports plugins of jobs whose file is absent or would not be loaded. It does not compile.
+func pluginFiles(s *config.Settings) config.Problems {
+	return eachPlugin(s, func(plugin jobhost.Name) string { return pluginFile(s, plugin) })
+}
+
+// eachPlugin reports what is wrong with the plugins of jobs, each once: at the first job that needs it, with the names of the
+// others.
+func eachPlugin(s *config.Settings, fault func(plugin jobhost.Name) string) (found config.Problems) {
+	users := map[jobhost.Name][]config.Job{}
+	var plugins []jobhost.Name // in the order of their first jobs
 	for _, j := range s.Jobs {
-		problem, seen := known[j.Def.Plugin]
-		if !seen {
-			problem = pluginFile(s, j.Def.Plugin)
-			known[j.Def.Plugin] = problem
+		if users[j.Def.Plugin] == nil {
+			plugins = append(plugins, j.Def.Plugin)
 		}
-		if problem != "" {
-			found = append(found, pluginProblem(j, problem))
+		users[j.Def.Plugin] = append(users[j.Def.Plugin], j)
+	}
+	for _, plugin := range plugins {
+		problem := fault(plugin)
+		if problem == "" {
+			continue
 		}
+		first, others := users[plugin][0], users[plugin][1:]
+		p := pluginProblem(first, problem)
+		if len(others) > 0 {
+			names := make([]string, len(others))
+			for i, j := range others {
+				names[i] = j.Def.Name
+			}
+			p.Msg += fmt.Sprintf("; needed by %s, too: %s", count(len(names), "other job"), strings.Join(names, ", "))
+		}
+		found = append(found, p)
 	}
 	return found
 }
@@ -81,14 +100,12 @@ func pluginFile(s *config.Settings, key jobhost.Name) string {
 			file = m.Text.File
 		}
 	}
-	in, err := inspect(file)
+	err := loadable(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "is not in " + dir + "; put the file " + key + ".wasm there"
 	case err != nil:
-		return "cannot be loaded: " + err.Error()
-	case len(in.Problems) > 0:
-		return "cannot be loaded: " + file + ": " + strings.Join(in.Problems, "; ")
+		return "cannot be loaded: " + flat(err.Error())
 	}
 	return ""
 }

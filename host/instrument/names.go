@@ -41,11 +41,11 @@ func (m *module) readNames(r reader) names {
 		last = int(id)
 		switch id {
 		case 0:
-			n.module = part.name()
+			n.module = short(part.name())
 		case 1:
 			for range part.count("names", 2, maxFunctions) {
 				fn := part.index("function", m.functions())
-				n.functions[fn] = part.name()
+				n.functions[fn] = short(part.name())
 			}
 		default:
 			continue // locals, labels and the like have moved or are of no use in a trace
@@ -58,6 +58,17 @@ func (m *module) readNames(r reader) names {
 		return names{}
 	}
 	return n
+}
+
+// maxName bounds a name in bytes. A trace has a name for each of its frames, and the runtime writes it in the host's memory.
+const maxName = 500
+
+// short cuts a name. Names of generic code are long, those of no compiler are longer than this one by much.
+func short(name string) string {
+	if len(name) <= maxName {
+		return name
+	}
+	return strings.ToValidUTF8(name[:maxName], "") + "…"
 }
 
 // write returns the name section's content. Every function of the module has a name in it: one without gets the number
