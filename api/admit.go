@@ -74,11 +74,9 @@ func (h *handler) admit(ctx huma.Context, next func(huma.Context)) {
 	release, ok := h.bodies.claim(size)
 	if !ok {
 		w.Header().Set("Retry-After", "1")
-		writeProblem(w, problemOf(r.Context(), &jobhost.Error{
-			Code: jobhost.NotServing, Op: "api.read",
-			Msg:  fmt.Sprintf("other requests have more than %d MiB of bodies under way", (bodiesInFlight-size)>>20),
-			Hint: "try again in a moment",
-		}))
+		p := newProblem(http.StatusServiceUnavailable, fmt.Sprintf("other requests have more than %d MiB of bodies under way", (bodiesInFlight-size)>>20))
+		p.Code, p.Op, p.Hint = jobhost.NotServing, "api.read", "try again in a moment"
+		writeProblem(w, p)
 		return
 	}
 	defer release()

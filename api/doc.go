@@ -12,5 +12,8 @@
 //   - Lists go in and come out as JSON arrays. A batch answers 200 with one [Result] per item, in order.
 //   - Definitions use the names of the YAML file (allow_concurrent), everything else the names of the records
 //     (scheduledAt). Fields and query parameters that are not known are refused.
+//   - A request is bounded in bytes, items, values and texts ([MaxBody] and those beside it), and so are the bodies that are
+//     read at one time: more of them is a 503 with Retry-After. [Client] sends a long batch in several requests, one after
+//     the other. Data that no reader could read is answered as {"unreadable":"…"}.
 //   - The package reads no clock. The write deadlines of slow clients come from [Config.Now].
 package api

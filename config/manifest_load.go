@@ -19,8 +19,8 @@ func (d *draft) readManifests(r *reader, texts []jobhost.ManifestText, jobs map[
 	}
 	for _, b := range all {
 		if err := clash(b, all); err != nil {
-			b.here.problem(*err)
-			b.lost = true
+			b.here.report = &report{problems: Problems{*err}} // whatever else is wrong
+			b.lost, b.m.drafts = true, nil
 		}
 	}
 	manifests := map[jobhost.Name]*manifestDraft{}

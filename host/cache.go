@@ -37,6 +37,7 @@ type cache struct {
 	log      *slog.Logger
 	compiled wazero.CompilationCache
 	slow     sync.Once // for saying that it cannot be written
+	pruning  pruning
 
 	mu       sync.Mutex
 	sealed   map[string]bool // files that have a checksum
@@ -47,6 +48,7 @@ type cache struct {
 // error, one that cannot be made is a cache that keeps nothing.
 func openCache(ctx context.Context, dir string, log *slog.Logger) (*cache, error) {
 	c := &cache{log: log, sealed: map[string]bool{}, attempts: map[*os.File]bool{}}
+	c.pruning.idle = maxIdle
 	if dir == "" {
 		return c, nil
 	}
@@ -191,10 +193,10 @@ func (c *cache) write(file string, data []byte) error {
 	return seal(file, data)
 }
 
-// compile compiles a module, or takes the code from the cache. When wazero cannot store the code it gives an error, but
+// compile compiles an instrumented module, digest being that of the original, or takes the code from the cache. When wazero cannot store the code it gives an error, but
 // has the code in memory, where it finds it when it is asked again. A file in the cache that it cannot use is an error to
 // it too, not a miss: then the damaged ones are removed, and if that does not help, all.
-func (c *cache) compile(ctx context.Context, rt wazero.Runtime, bin []byte) (wazero.CompiledModule, error) {
+func (c *cache) compile(ctx context.Context, rt wazero.Runtime, digest string, bin []byte) (wazero.CompiledModule, error) {
 	m, err := rt.CompileModule(ctx, bin)
 	if c.dir != "" && isFileError(err) {
 		c.cannotWrite(ctx, c.dir, err)
@@ -211,7 +213,7 @@ func (c *cache) compile(ctx context.Context, rt wazero.Runtime, bin []byte) (waz
 		m, err = rt.CompileModule(ctx, bin)
 	}
 	if err == nil {
-		c.sealNew(ctx)
+		c.sealNew(ctx, digest)
 	}
 	return m, err
 }

@@ -118,11 +118,13 @@ func (c *cache) remove(file string) error {
 	return nil
 }
 
-// sealNew gives a checksum to the files that have none yet: those that wazero has just written.
-func (c *cache) sealNew(ctx context.Context) {
+// sealNew gives a checksum to the files that have none yet: those that wazero has just written for the module of a digest. Of
+// two that were compiled at the same time one may get the other's too; then that one is compiled again some day.
+func (c *cache) sealNew(ctx context.Context, digest string) {
 	if c.dir == "" {
 		return
 	}
+	var written []string
 	files, err := c.files()
 	for _, file := range files {
 		c.mu.Lock()
@@ -138,10 +140,11 @@ func (c *cache) sealNew(ctx context.Context) {
 		data, err2 := os.ReadFile(file)
 		if err2 == nil {
 			err2 = seal(file, data)
+			written = append(written, file)
 		}
 		err = errors.Join(err, err2)
 	}
-	if err != nil {
+	if err = errors.Join(err, c.used(digest, written)); err != nil {
 		c.cannotWrite(ctx, c.dir, err)
 	}
 }

@@ -124,7 +124,7 @@ func (h *Host) translate(digest string, ready metered) (wazero.CompiledModule, e
 	}
 	done := h.cache.begin(h.ctx, digest)
 	defer done()
-	compiled, err := h.cache.compile(h.ctx, h.rt, ready.module)
+	compiled, err := h.cache.compile(h.ctx, h.rt, digest, ready.module)
 	if err != nil {
 		return nil, fmt.Errorf("the runtime refuses it: %w", err)
 	}

@@ -168,20 +168,18 @@ func (h *Host) rekey(ctx context.Context, p *plugin, key jobhost.Name) error {
 	if !p.private {
 		return nil // whoever loaded it chose the key
 	}
-	if err := h.keys.refuse(key, p.file); err != nil {
+	h.displace(ctx, key, p.file)
+	err := h.keys.refuse(key, p.file)
+	if other := h.plugins[key]; other != nil && other != p {
+		err = taken(key, p.file, other.file)
+	}
+	if err != nil {
 		p.clash = key
 		return err
 	}
-	if key != p.key {
-		h.displace(ctx, key, p.file)
-		if other := h.plugins[key]; other != nil {
-			p.clash = key
-			return taken(key, p.file, other.file)
-		}
-		delete(h.plugins, p.key)
-		p.key = key
-		h.plugins[key] = p
-	}
+	delete(h.plugins, p.key)
+	p.key = key
+	h.plugins[key] = p
 	h.keys.note(key, p.file)
 	return nil
 }

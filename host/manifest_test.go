@@ -194,8 +194,8 @@ func TestAManifestNamesThePlugin(t *testing.T) {
 	})
 }
 
-// remove takes files out of a folder.
-func remove(t *testing.T, dir string, files ...string) {
+// takeAway takes files out of a folder.
+func takeAway(t *testing.T, dir string, files ...string) {
 	t.Helper()
 	for _, f := range files {
 		if err := os.Remove(filepath.Join(dir, f)); err != nil {
@@ -214,7 +214,7 @@ func TestAFileThatIsNamedAfterItsKeyHasItBeforeAnyThatOnlyClaimsIt(t *testing.T)
 	wantPlugins(t, h, "aaa"+clash("aaa.wasm"), "victim victim.wasm ready", "zzz"+clash("zzz.wasm"))
 
 	t.Run("and gets it back after it was gone for a moment", func(t *testing.T) {
-		remove(t, dir, "victim.wasm")
+		takeAway(t, dir, "victim.wasm")
 		rescan(t, h)
 		out, _ := run(t, h, "victim", "")
 		if out.Code != jobhost.NotFoundPlugin {
@@ -244,7 +244,7 @@ func TestAFileThatIsNamedAfterItsKeyHasItBeforeAnyThatOnlyClaimsIt(t *testing.T)
 func TestAKeyThatAFileHasHadGoesToNoOtherThatOnlyClaimsIt(t *testing.T) {
 	h, dir := folder(t, map[string][]byte{"report-1.wasm": withSection(t, says("one"), "report")})
 	write(t, filepath.Join(dir, "evil.wasm"), withSection(t, says("evil"), "report"))
-	remove(t, dir, "report-1.wasm")
+	takeAway(t, dir, "report-1.wasm")
 	rescan(t, h)
 	const lost = `: its key "report" was that of the plugin in report-1.wasm, and goes to no other file until the host is started again; rename the file to report.wasm, or start the host again`
 	wantPlugins(t, h, "evil evil.wasm: evil.wasm"+lost)
@@ -257,7 +257,7 @@ func TestOfTwoFilesThatClaimOneKeyNeitherHasIt(t *testing.T) {
 	h, dir := folder(t, map[string][]byte{"a.wasm": withSection(t, says("a"), "report"), "b.wasm": withSection(t, says("b"), "report")})
 	const lost = `.wasm: its key "report" is claimed by another file, too; rename the right one to report.wasm`
 	wantPlugins(t, h, "a a.wasm: a"+lost, "b b.wasm: b"+lost)
-	remove(t, dir, "b.wasm")
+	takeAway(t, dir, "b.wasm")
 	rescan(t, h)
 	wantPlugins(t, h, "a a.wasm: a"+lost)
 	if err := os.Rename(filepath.Join(dir, "a.wasm"), filepath.Join(dir, "report.wasm")); err != nil {

@@ -150,8 +150,9 @@ func (h *Host) load(ctx context.Context, p *plugin, settled chan struct{}) error
 	return err
 }
 
-// changed tells whoever wants to know that a plugin became ready, broken or absent.
+// changed tells whoever wants to know that a plugin became ready, broken or absent, and removes what is kept of older ones.
 func (h *Host) changed() {
+	h.pruneCache()
 	if h.cfg.Changed != nil {
 		h.cfg.Changed()
 	}

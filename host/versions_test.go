@@ -218,7 +218,7 @@ func TestAFileThatMayNotHaveAKeyDropsNoModulesOfIt(t *testing.T) {
 		h = openHost(t, cfg)
 		rescan(t, h)
 	}
-	remove(t, cfg.Dir, "p.wasm")
+	takeAway(t, cfg.Dir, "p.wasm")
 	rescan(t, h)
 	out := replay(t, h, digests[0], false)
 	if wantSuccess(t, out); string(out.Output) != "good" {
@@ -234,9 +234,9 @@ func TestPluginsThatHaveBeenGoneForLongAreForgotten(t *testing.T) {
 		write(t, filepath.Join(cfg.Dir, name+".wasm"), says(name))
 		rescan(t, h)
 		last = digestNow(t, h, name)
-		remove(t, cfg.Dir, name+".wasm")
+		takeAway(t, cfg.Dir, name+".wasm")
 	}
-	remove(t, cfg.Dir, "p.wasm")
+	takeAway(t, cfg.Dir, "p.wasm")
 	rescan(t, h)
 	if out := replay(t, h, digests[0], false); out.Code != jobhost.NotFoundPlugin {
 		t.Errorf("the oldest: %+v", out)

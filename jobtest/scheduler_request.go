@@ -71,6 +71,22 @@ var requestCases = []schedulerCase{
 		is(s, "took", time.Since(s.began), 20*time.Second)
 		is(s, "runs", len(s.runs(jobhost.RunQuery{})), 3)
 	}},
+	{name: "data that is nested too deep is refused wherever it comes from", test: func(s *service) {
+		nested := func(depth int) json.RawMessage {
+			return json.RawMessage(`{"a":` + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + `}`)
+		}
+		deep := nested(jobhost.MaxDataDepth + 1)
+		j := jobhost.NewJob("j", "p")
+		j.Data = nested(jobhost.MaxDataDepth)
+		s.define(j)
+		own, layer := jobhost.NewJob("own", "p"), jobhost.NewJob("layer", "p", jobhost.NewTrigger("t", "every 1h"))
+		own.Data, layer.Triggers[0].Data = deep, deep
+		is(s, "definitions", codes(s.Schedule(s.Context(), []jobhost.JobDef{own, layer})), []jobhost.Code{jobhost.InvalidDefinition, jobhost.InvalidDefinition})
+		is(s, "a start", codes(s.Trigger(s.Context(), []jobhost.TriggerRequest{{Job: "j", Data: deep}})), []jobhost.Code{jobhost.InvalidDefinition})
+		is(s, "a request", codes(s.Enqueue(s.Context(), []jobhost.EnqueueRequest{{Job: "j", Data: deep}})), []jobhost.Code{jobhost.InvalidDefinition})
+		is(s, "the deepest", codes(s.Trigger(s.Context(), []jobhost.TriggerRequest{{Job: "j", Data: nested(jobhost.MaxDataDepth)}})), []jobhost.Code{""})
+		is(s, "its data", string(s.runs(jobhost.RunQuery{})[0].Data), string(nested(jobhost.MaxDataDepth)))
+	}},
 	{name: "S-84 of many callers of an exclusive job one is served", test: func(s *service) {
 		s.define(jobhost.NewJob("j", "p"))
 		s.takes("j", time.Minute)

@@ -78,7 +78,7 @@ func TestJobsComeAndGoWithTheirPlugins(t *testing.T) {
 
 	f.put("late.yaml", []byte("jobs: [{name: mine, schedule: every 3h}]\n"))
 	p.hears("jobs[mine]: a job of this name is defined already, at jobhost.yaml:1:8")
-	p.becomes("first.job every 02:00:00 File, late.job every 03:00:00 File, mine manual File")
+	p.becomes(first) // what is wrong with one plugin is wrong with its jobs only
 
 	for _, name := range []string{"late.yaml", "late.wasm"} {
 		if err := os.Remove(filepath.Join(f.dir, "plugins", name)); err != nil {
@@ -91,10 +91,10 @@ func TestJobsComeAndGoWithTheirPlugins(t *testing.T) {
 	p.stop()
 }
 
-func TestAStartStopsWhereManifestsDoNotGoTogether(t *testing.T) {
+func TestTwoFilesOfOneKeyStopAStartOnlyIfAJobNeedsIt(t *testing.T) {
 	t.Parallel()
-	f := newFolder(t, "jobs: [{name: mine, plugin: ok}]\n")
-	f.put("first.yaml", []byte("key: twice\n"))
+	f := newFolder(t, "jobs: [{name: mine, plugin: twice}]\n")
+	f.put("first.yaml", []byte("key: twice\njobs: [{name: first.job}]"))
 	f.put("first.wasm", command(0x01))
 	f.put("second.yaml", []byte("key: twice\n"))
 	f.put("second.wasm", command(0x01, 0x01))
@@ -102,10 +102,16 @@ func TestAStartStopsWhereManifestsDoNotGoTogether(t *testing.T) {
 	if code := p.wait(); code != exitUsage {
 		t.Errorf("exit code %d", code)
 	}
-	p.hears(`plugins/second.wasm: key: "twice" is the key of the plugin in plugins/first.wasm already`)
-	f.put("second.yaml", []byte("nonsense: true\n")) // nobody needs it
+	p.hears(`jobs[mine].plugin: plugin "twice" is not in ./plugins`)
+	f.write("jobhost.yaml", "jobs: [{name: mine, plugin: ok}]\n")
 	p = f.serve()
 	p.becomes("mine manual File")
+	p.hears(`plugins/second.wasm: key: \"twice\" is the key of the plugin in plugins/first.wasm already`)
+	p.hears("the jobs of a plugin are left out")
+	p.stop()
+	f.put("second.yaml", []byte("nonsense: true\n")) // nobody needs it
+	p = f.serve()
+	p.becomes("first.job manual File, mine manual File")
 	p.hears("second.yaml:1:1: nonsense: unknown key")
 	p.stop()
 }

@@ -37,6 +37,7 @@ func lookAt(s *config.Settings, now time.Time) (problems, warnings config.Proble
 	if err != nil {
 		return config.Problems{{Msg: flat(err.Error())}}, nil
 	}
+	problems = append(problems, s.LeftOut...)
 	for _, j := range s.Jobs {
 		for _, t := range j.Def.Triggers {
 			sched, err := jobhost.ParseSchedule(t.Schedule)

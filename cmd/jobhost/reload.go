@@ -36,7 +36,7 @@ func (r *reloader) reload(ctx context.Context, files []config.File) error {
 		}
 		next = *r.settings
 		next.Calendars, next.Jobs, next.Grants, next.Warnings = loaded.Calendars, loaded.Jobs, loaded.Grants, loaded.Warnings
-		next.Manifests, next.Vars = loaded.Manifests, loaded.Vars
+		next.Manifests, next.Vars, next.LeftOut = loaded.Manifests, loaded.Vars, loaded.LeftOut
 		if err := r.prepare(ctx, &next); err != nil {
 			return err
 		}
@@ -53,6 +53,7 @@ func (r *reloader) reload(ctx context.Context, files []config.File) error {
 	for _, w := range slices.Concat(next.Warnings, grantWarnings(&next)) {
 		r.log.WarnContext(ctx, "configuration", slog.String("warning", w.Error()))
 	}
+	r.sayLeftOut(ctx, &next)
 	r.sayFrozen(ctx, loaded)
 	r.current = &next
 	r.log.InfoContext(ctx, "the configuration is in force", slog.Int("jobs", len(next.Jobs)), slog.Int("calendars", len(next.Calendars)),

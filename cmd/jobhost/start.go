@@ -20,11 +20,20 @@ func (n *node) start(ctx context.Context) error {
 	if err := n.prepare(ctx, n.settings); err != nil {
 		return err
 	}
+	n.sayLeftOut(ctx, n.settings)
 	return n.engine.Apply(ctx, defsOf(n.settings.Jobs))
 }
 
-// prepare waits until the plugins that the jobs of the files need are compiled. A job whose plugin is not there or is
-// broken is a problem; a broken plugin that no job needs is not (SPEC 21).
+// sayLeftOut says which plugins bring no jobs, a line for each.
+func (n *node) sayLeftOut(ctx context.Context, s *config.Settings) {
+	for _, p := range s.LeftOut {
+		n.log.ErrorContext(ctx, "the jobs of a plugin are left out", slog.String("problem", p.Error()))
+	}
+}
+
+// prepare waits until the plugins that the jobs of the files need are compiled. A job of the configuration whose plugin is
+// not there or is broken is a problem; a broken plugin that none of these needs is not (SPEC 21), and the jobs in its manifest
+// are left out of the settings.
 func (n *node) prepare(ctx context.Context, s *config.Settings) error {
 	needed := make([]jobhost.Name, len(s.Jobs))
 	for i, j := range s.Jobs {
@@ -38,10 +47,35 @@ func (n *node) prepare(ctx context.Context, s *config.Settings) error {
 	if err != nil {
 		return err
 	}
+	leaveOut(s, plugins)
 	if problems := pluginProblems(s, plugins); len(problems) > 0 {
 		return exit{exitUsage, problems}
 	}
 	return nil
+}
+
+// leaveOut takes those jobs out of the settings that come with a plugin which does not run, or runs from another file.
+func leaveOut(s *config.Settings, plugins []jobhost.Plugin) {
+	without := map[string]bool{} // by where manifests are
+	for i := range s.Manifests {
+		m := &s.Manifests[i]
+		at := slices.IndexFunc(plugins, func(p jobhost.Plugin) bool { return p.Key == m.Key && p.File == m.Text.File })
+		if len(m.Jobs) == 0 || at >= 0 && plugins[at].Ready {
+			continue
+		}
+		why := "is not loaded"
+		if at = slices.IndexFunc(plugins, func(p jobhost.Plugin) bool { return p.File == m.Text.File }); at >= 0 && plugins[at].Problem != "" {
+			why = "cannot be loaded: " + plugins[at].Problem
+		}
+		without[m.Text.Name] = true
+		m.Jobs = nil
+		s.LeftOut = append(s.LeftOut, config.Problem{
+			Pos: config.Position{File: m.Text.File}, Msg: fmt.Sprintf("plugin %q %s; so no jobs are taken from its manifest", m.Key, why),
+		})
+	}
+	if len(without) > 0 {
+		s.Jobs = slices.DeleteFunc(slices.Clone(s.Jobs), func(j config.Job) bool { return without[j.Pos.File] })
+	}
 }
 
 // compiled waits for plugins, whether they prove good or not.
