@@ -27,6 +27,7 @@ const (
 const (
 	MaxOpenFiles     = 128   // files and directories that a run has open
 	MaxSubscriptions = 1_024 // subscriptions of one WASI poll_oneoff
+	MaxVectors       = 1_024 // pieces (iovecs) of one read or write
 	MaxResponses     = 16    // responses that a run has open
 	MaxSpans         = 128   // spans of a run
 )

@@ -161,7 +161,7 @@ func leftOut(plugin jobhost.Name, problems Problems) Problem {
 	if n := len(problems) - 1; n > 0 {
 		p.Msg += fmt.Sprintf(" (and %d more)", n)
 	}
-	p.Msg += fmt.Sprintf("; so no jobs are taken from the manifest of the plugin %s", quote(plugin))
+	p.Msg += "; so no jobs are taken from the manifest of the plugin " + quote(plugin)
 	return p
 }
 

@@ -143,14 +143,13 @@ func TestTheChecksOfAPluginsJobsAreBoundedTogether(t *testing.T) {
 	for i := range maxOwnJobs - 1 {
 		fmt.Fprintf(&jobs, "- {name: j%d, data: *d}\n", i)
 	}
-	text := "schema: {$ref: '#/$defs/x', $defs: {x: {properties: {a: {allOf: [{$ref: '#/$defs/x'}, {$ref: '#/$defs/x'}]}}}}}\n" +
-		"jobs:\n- {name: first, data: &d " + strings.Repeat("{a: ", 14) + "1" + strings.Repeat("}", 14) + "}\n" + jobs.String()
-	s, err := loadWith("jobs: [{name: mine, plugin: q}]", side("p", text))
+	schema := "schema: {$ref: '#/$defs/x', $defs: {x: {properties: {a: {allOf: [{$ref: '#/$defs/x'}, {$ref: '#/$defs/x'}]}}}}}\n"
+	list := "jobs:\n- {name: first, data: &d " + strings.Repeat("{a: ", 14) + "1" + strings.Repeat("}", 14) + "}\n" + jobs.String()
+	s, err := loadWith("jobs: [{name: mine, plugin: q}]", side("p", schema+list))
 	if err != nil || len(s.Jobs) != 1 || len(s.LeftOut) != 1 || !strings.Contains(s.LeftOut[0].Msg, "and that of the jobs before take too long to check") {
 		t.Errorf("got %+v, %v", s, err)
 	}
-	mine := strings.ReplaceAll(text[strings.Index(text, "jobs:"):], "name:", "plugin: p, name:")
-	_, err = loadWith(mine, side("p", text[:strings.Index(text, "jobs:")]))
+	_, err = loadWith(strings.ReplaceAll(list, "name:", "plugin: p, name:"), side("p", schema))
 	if problems, ok := errors.AsType[Problems](err); !ok || len(problems) != 1 || !strings.Contains(problems[0].Msg, "take too long to check") {
 		t.Errorf("the operator's own: %.500v", err)
 	}

@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // What the host repeats of a module, or of a file beside one. Whoever can drop a file into the plugin folder chooses these
@@ -14,19 +15,26 @@ const (
 	maxProblem = 4 << 10 // bytes of a problem
 )
 
-// shown is a name that a module chose, as far as it is repeated.
+// shown is a name that a module chose, as far as it is repeated. What no print has, such as controls of terminals, is replaced.
 func shown(name string) string {
-	if len(name) <= maxShown {
-		return name
-	}
 	n := 0
 	for i := range name {
 		if n == maxShown {
-			return strings.Clone(name[:i]) + "…" // the rest of a module's bytes need not stay for it
+			return printed(name[:i]) + "…"
 		}
 		n++
 	}
-	return name
+	return printed(name)
+}
+
+// printed shares no memory with name if that is a part of something large.
+func printed(name string) string {
+	return strings.Clone(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, name))
 }
 
 // listed is names, with commas, as far as they are repeated.

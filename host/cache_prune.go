@@ -169,9 +169,7 @@ func (h *Host) pruneCache() {
 	h.mu.RLock()
 	settled := !h.closed
 	for _, p := range h.plugins {
-		select {
-		case <-p.settled:
-		default:
+		if p.active == nil && p.problem == "" {
 			settled = false
 		}
 	}

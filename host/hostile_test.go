@@ -42,6 +42,7 @@ func TestWhatAModuleSaysIsBoundedWhereItIsRepeated(t *testing.T) {
 		"unknown imports":             {unknown, " and 180 more"},
 		"imports of another type":     {types, "180 more imports have another type than the host's"},
 		"an entry of another type":    {entry, " and 984 more; want () -> ()"},
+		"controls of terminals":       {func(m *wasmtest.Module) { m.ImportFunc("env", "a\x1b[2J\u202eb\xff\n", "->") }, "env.a\uFFFD[2J\uFFFDb\uFFFD\uFFFD"},
 		"names of what is not a func": {func(m *wasmtest.Module) { m.Import("env", long(1), wasmtest.KindGlobal, []byte{wasmtest.I32, 0}) }, "… (a global)"},
 	} {
 		t.Run(name, func(t *testing.T) {

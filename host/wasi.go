@@ -44,10 +44,6 @@ var pathLengths = map[string][]int{
 	"path_unlink_file":        {2},
 }
 
-// maxVectors bounds the pieces that one read or write may have, as systems do. wazero looks at each of them, however short it
-// is, and the run cannot be ended meanwhile.
-const maxVectors = 1_024
-
 // vectorCounts says where the functions that take pieces have the number of them.
 var vectorCounts = map[string]int{
 	"fd_pread": 2, "fd_pwrite": 2, "fd_read": 2, "fd_write": 2, "sock_recv": 2, "sock_send": 2,
@@ -93,7 +89,7 @@ func wasiFunctions() ([]hostFunction, error) {
 		case isVectored:
 			inner := call
 			call = func(r *run, m api.Module, s []uint64) {
-				if api.DecodeU32(s[vectors]) > maxVectors {
+				if api.DecodeU32(s[vectors]) > abi.MaxVectors {
 					s[0] = wasiInval
 					return
 				}

@@ -140,7 +140,7 @@ func TestTheDocumentHasTheLimits(t *testing.T) {
 		"name of a span or an event": bytes(abi.MaxSpanText), "key of an attribute": bytes(abi.MaxSpanText),
 		"value of an attribute": bytes(abi.MaxSpanValue), "attributes and events of a run": bytes(abi.MaxSpanBytes),
 		"files open": strconv.Itoa(abi.MaxOpenFiles), "one read or write": bytes(abi.MaxChunk),
-		"subscriptions of one poll_oneoff": strconv.Itoa(abi.MaxSubscriptions),
+		"subscriptions of one poll_oneoff": strconv.Itoa(abi.MaxSubscriptions), "pieces (iovecs) of one read or write": strconv.Itoa(abi.MaxVectors),
 	}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("docs/abi.md and package abi differ (-docs +abi):\n%s", diff)
