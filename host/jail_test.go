@@ -4,7 +4,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"io"
 	"io/fs"
 	"net"
@@ -47,13 +46,6 @@ type noted struct {
 }
 
 func (n *noted) Log(_ int, msg string) { n.lines = append(n.lines, msg) }
-
-func must(t *testing.T, errs ...error) {
-	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // prison lays out a granted folder with ways out of it, and the folder outside that they lead to.
 func prison(t *testing.T) (inside, outside string) {

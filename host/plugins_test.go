@@ -35,3 +35,10 @@ func TestOnlyTheNewestVersionOfAFileCounts(t *testing.T) {
 		t.Error("a version of a file that is gone counted")
 	}
 }
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -24,7 +24,7 @@ var _ jobhost.Scheduler = gate{}
 // shut is why the gate is not open; nil when it is.
 func (g gate) shut() error {
 	err := g.starting()
-	full := g.Engine.Problem()
+	full := g.Problem()
 	if err == nil || jobhost.CodeOf(full) != jobhost.StoreFull {
 		return err
 	}
@@ -36,7 +36,7 @@ func (g gate) shut() error {
 
 // unlessFull is shut for what a full store still allows.
 func (g gate) unlessFull() error {
-	if err := g.shut(); err != nil && jobhost.CodeOf(g.Engine.Problem()) != jobhost.StoreFull {
+	if err := g.shut(); err != nil && jobhost.CodeOf(g.Problem()) != jobhost.StoreFull {
 		return err
 	}
 	return nil
