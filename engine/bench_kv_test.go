@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -24,7 +25,7 @@ type keeper struct {
 func (k keeper) Run(ctx context.Context, c jobhost.Call) jobhost.Outcome {
 	value := make([]byte, 100)
 	for i := 0; k.left.Add(-1) >= 0; i++ {
-		if err := c.KV.Set(ctx, fmt.Sprintf("%s %d", c.Run.ID, i%10), value); err != nil {
+		if err := c.KV.Set(ctx, strconv.Itoa(i%10), value); err != nil {
 			select {
 			case k.failure <- err:
 			default: // one is enough
