@@ -40,28 +40,10 @@ func (e *Engine) dispatch(s started) {
 }
 
 func (e *Engine) run(ctx context.Context, a *active, s started) {
-	r, job := s.run, s.job
-	call := jobhost.Call{
-		Run: r, Plugin: job.Plugin, Stop: a.stop, Traceparent: r.ID.Traceparent(false), Sink: a.log,
-		KV: kv{e, r.Job, r.ID},
-	}
-	limited := ctx
-	if job.Timeout > 0 {
-		call.Deadline = e.now().Add(job.Timeout)
-		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeoutCause(ctx, job.Timeout, errTimedOut)
-		defer cancel()
-	}
-	out := e.guard(limited, r, func(ctx context.Context) jobhost.Outcome { return e.chain(ctx, call) })
-	r.EndedAt = e.now()
-	e.mu.Lock()
-	if a.cause == "" && limited.Err() != nil {
-		a.cause = jobhost.CodeOf(context.Cause(limited))
-	}
-	cause := a.cause
-	e.mu.Unlock()
-	r.State, r.ErrorCode, r.ErrorMessage = judge(out, cause, r.EndedAt, call.Deadline)
-	r.Digest, r.Fuel, r.PeakMemory = out.Digest, out.Fuel, out.PeakMemory
+	job := s.job
+	call := e.callOf(a, s.run, job)
+	call.KV = kv{e, s.run.Job, s.run.ID}
+	r, out, _ := e.perform(ctx, a, call, job.Timeout, e.chain)
 	a.end(nil)
 	d := &ending{run: r, permanent: out.Permanent, output: out.Output, log: a.log.close(), awaited: s.awaited, live: a.log}
 	e.mu.Lock()
@@ -72,16 +54,44 @@ func (e *Engine) run(ctx context.Context, a *active, s started) {
 	e.nudge()
 }
 
-// guard runs a call. A panic of the host is the run's failure and nobody else's.
-func (e *Engine) guard(ctx context.Context, r jobhost.Run, call func(context.Context) jobhost.Outcome) (out jobhost.Outcome) {
+// callOf is what the runner gets, without values and a limit.
+func (e *Engine) callOf(a *active, r jobhost.Run, job jobhost.Job) jobhost.Call {
+	return jobhost.Call{Run: r, Plugin: job.Plugin, Stop: a.stop, Traceparent: r.ID.Traceparent(false), Sink: a.log}
+}
+
+// perform makes a call within a limit, which is none if it is zero. It returns the run as it ended, and why it was ended from
+// outside: one of our codes, or "" if it was not.
+func (e *Engine) perform(ctx context.Context, a *active, call jobhost.Call, limit time.Duration, do jobhost.RunFunc) (jobhost.Run, jobhost.Outcome, jobhost.Code) {
+	if limit > 0 {
+		call.Deadline = e.now().Add(limit)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, errTimedOut)
+		defer cancel()
+	}
+	r := call.Run
+	out := e.call(jobhost.ContextWithRun(ctx, r), call, do)
+	r.EndedAt = e.now()
+	e.mu.Lock()
+	if a.cause == "" && ctx.Err() != nil {
+		a.cause = jobhost.CodeOf(context.Cause(ctx))
+	}
+	cause := a.cause
+	e.mu.Unlock()
+	r.State, r.ErrorCode, r.ErrorMessage = judge(out, cause, r.EndedAt, call.Deadline)
+	r.Digest, r.Fuel, r.PeakMemory = out.Digest, out.Fuel, out.PeakMemory
+	return r, out, cause
+}
+
+// call makes a call. A panic of the host is the run's failure and nobody else's.
+func (e *Engine) call(ctx context.Context, c jobhost.Call, do jobhost.RunFunc) (out jobhost.Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			e.log.ErrorContext(ctx, "a run panicked in the host", slog.String("run", string(r.ID)), slog.String("job", r.Job),
+			e.log.ErrorContext(ctx, "a run panicked in the host", slog.String("run", string(c.Run.ID)), slog.String("job", c.Run.Job),
 				slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 			out = jobhost.Outcome{Code: jobhost.Unexpected, Message: fmt.Sprintf("the host panicked: %v", p)}
 		}
 	}()
-	return call(jobhost.ContextWithRun(ctx, r))
+	return do(ctx, c)
 }
 
 // ask asks a run to end: it is told, and after the grace, but not later than its deadline, ended. The caller holds mu.

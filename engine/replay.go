@@ -28,7 +28,25 @@ func (e *Engine) Replay(ctx context.Context, req jobhost.ReplayRequest) (jobhost
 	}
 	defer e.runs.Done()
 	defer e.besideNoMore(a)
-	return e.replay(ctx, a, replayer, req, recorded, job)
+	call := e.callOf(a, recorded, job)
+	call.Run.StartedAt, call.Run.Node = e.now(), e.cfg.NodeID
+	if req.Grants {
+		call.KV = kv{e, recorded.Job, recorded.ID} // which can be read; writes are refused, since the run is over
+	}
+	again, out, cause := e.perform(ctx, a, call, job.Timeout, func(ctx context.Context, c jobhost.Call) jobhost.Outcome {
+		return replayer.Replay(ctx, c, recorded.Digest, req.Grants)
+	})
+	switch {
+	case out.Code == jobhost.NotFoundPlugin && out.Digest == "":
+		return jobhost.Replayed{}, &jobhost.Error{
+			Code: out.Code, Op: "replay", Msg: fmt.Sprintf("run %q: %s", recorded.ID, out.Message),
+			Params: map[string]any{"run": string(recorded.ID), "digest": recorded.Digest},
+		}
+	case cause == "" && ctx.Err() != nil:
+		return jobhost.Replayed{}, context.Cause(ctx) // nobody waits for it any more
+	}
+	log, _, _ := a.log.after(0)
+	return jobhost.Replayed{Recorded: recorded, Replay: again, Output: out.Output, Log: log}, nil
 }
 
 // onRecord is an ended run that had a module, and its job if there still is one.
@@ -73,38 +91,4 @@ func (e *Engine) besideNoMore(a *active) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.replays, a)
-}
-
-func (e *Engine) replay(ctx context.Context, a *active, by jobhost.Replayer, req jobhost.ReplayRequest, recorded jobhost.Run, job jobhost.Job) (jobhost.Replayed, error) {
-	r := recorded
-	r.StartedAt, r.Node = e.now(), e.cfg.NodeID
-	call := jobhost.Call{Run: r, Plugin: job.Plugin, Stop: a.stop, Traceparent: r.ID.Traceparent(false), Sink: a.log}
-	if req.Grants {
-		call.KV = kv{e, r.Job, r.ID} // which can be read; writes are refused, since the run is over
-	}
-	limited := ctx
-	if job.Timeout > 0 {
-		call.Deadline = e.now().Add(job.Timeout)
-		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeoutCause(ctx, job.Timeout, errTimedOut)
-		defer cancel()
-	}
-	out := e.guard(limited, r, func(ctx context.Context) jobhost.Outcome { return by.Replay(ctx, call, recorded.Digest, req.Grants) })
-	if out.Code == jobhost.NotFoundPlugin && out.Digest == "" {
-		return jobhost.Replayed{}, &jobhost.Error{Code: out.Code, Op: "replay", Msg: fmt.Sprintf("run %q: %s", r.ID, out.Message), Params: map[string]any{"run": string(r.ID), "digest": recorded.Digest}}
-	}
-	r.EndedAt = e.now()
-	e.mu.Lock()
-	if a.cause == "" && limited.Err() != nil {
-		a.cause = jobhost.CodeOf(context.Cause(limited))
-	}
-	cause := a.cause
-	e.mu.Unlock()
-	if cause == "" && ctx.Err() != nil {
-		return jobhost.Replayed{}, context.Cause(ctx) // nobody waits for it any more
-	}
-	r.State, r.ErrorCode, r.ErrorMessage = judge(out, cause, r.EndedAt, call.Deadline)
-	r.Digest, r.Fuel, r.PeakMemory = out.Digest, out.Fuel, out.PeakMemory
-	log, _, _ := a.log.after(0)
-	return jobhost.Replayed{Recorded: recorded, Replay: r, Output: out.Output, Log: log}, nil
 }
