@@ -178,24 +178,16 @@ func (c *cache) instrumented(ctx context.Context, digest string, build func() (m
 
 // write stores a file and its checksum.
 func (c *cache) write(file string, data []byte) error {
-	tmp, err := os.CreateTemp(c.dir, ".*.tmp")
-	if err != nil {
+	if err := replaceFile(file, data, ownerOnly, false); err != nil {
 		return err
-	}
-	_, err = tmp.Write(data)
-	err = errors.Join(err, tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), file)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(tmp.Name()))
 	}
 	return seal(file, data)
 }
 
-// compile compiles an instrumented module, digest being that of the original, or takes the code from the cache. When wazero cannot store the code it gives an error, but
-// has the code in memory, where it finds it when it is asked again. A file in the cache that it cannot use is an error to
-// it too, not a miss: then the damaged ones are removed, and if that does not help, all.
+// compile compiles an instrumented module, digest being that of the original, or takes the code from the cache. When wazero
+// cannot store the code it gives an error, but has the code in memory, where it finds it when it is asked again. A file in
+// the cache that it cannot use is an error to it too, not a miss: then the damaged ones are removed, and if that does not
+// help, all.
 func (c *cache) compile(ctx context.Context, rt wazero.Runtime, digest string, bin []byte) (wazero.CompiledModule, error) {
 	m, err := rt.CompileModule(ctx, bin)
 	if c.dir != "" && isFileError(err) {

@@ -3,10 +3,7 @@ package host
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/jobhost/jobhost"
 )
@@ -39,7 +36,7 @@ func WithManifest(module, manifest []byte) ([]byte, error) {
 
 // PutManifest writes the module of a file with a manifest in its section to another file, or to the same. The manifest is not
 // looked at. Until all is written the old file stays as it is.
-func PutManifest(file string, manifest []byte, to string) (err error) {
+func PutManifest(file string, manifest []byte, to string) error {
 	bin, _, info, err := readModule(file, false)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
@@ -48,19 +45,5 @@ func PutManifest(file string, manifest []byte, to string) (err error) {
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(tmp.Name()))
-		}
-	}()
-	_, err = tmp.Write(bin)
-	err = errors.Join(err, tmp.Chmod(info.Mode().Perm()), tmp.Sync(), tmp.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), to)
+	return replaceFile(to, bin, info.Mode().Perm(), true)
 }

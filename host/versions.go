@@ -114,7 +114,7 @@ func (s *shelf) put(ctx context.Context, key jobhost.Name, digest string, bin []
 	if _, err := os.Stat(s.file(digest)); err == nil && len(before) > 0 && before[len(before)-1] == digest {
 		return
 	}
-	if err := writeDurably(s.file(digest), bin); err != nil {
+	if err := replaceFile(s.file(digest), bin, ownerOnly, true); err != nil {
 		s.failed(ctx, s.file(digest), err)
 		return
 	}
@@ -129,7 +129,7 @@ func (s *shelf) put(ctx context.Context, key jobhost.Name, digest string, bin []
 func (s *shelf) drop(ctx context.Context, digests []string) {
 	data, err := json.MarshalIndent(s.index, "", "\t")
 	if err == nil {
-		err = writeDurably(filepath.Join(s.dir, shelfIndex), data)
+		err = replaceFile(filepath.Join(s.dir, shelfIndex), data, ownerOnly, true)
 	}
 	if err != nil {
 		s.failed(ctx, shelfIndex, err)
@@ -201,39 +201,6 @@ func (s *shelf) get(digest string) ([]byte, error) {
 		return nil, fmt.Errorf("the kept module %s is damaged: its digest is %s; delete it", s.file(digest), found)
 	}
 	return bin, nil
-}
-
-// writeDurably puts a file in place of another at once, so that it is there after a power failure, or the other still is.
-func writeDurably(file string, data []byte) error {
-	dir := filepath.Dir(file)
-	tmp, err := os.CreateTemp(dir, ".*.tmp")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(data)
-	if err == nil {
-		err = tmp.Sync()
-	}
-	err = errors.Join(err, tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), file)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(tmp.Name()))
-	}
-	return syncFolder(dir)
-}
-
-// syncFolder makes the names in a folder durable, where a folder can be opened for that.
-func syncFolder(dir string) error {
-	if !checksModes {
-		return nil
-	}
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
 
 var _ jobhost.Replayer = (*Host)(nil)
