@@ -26,13 +26,9 @@ others are defined.`,
   jobhost job apply -f jobs.d -o json
   generate-jobs | jobhost job apply -f -`,
 	}
-	f, form := c.client(cmd), format(cmd)
-	paths := cmd.Flags().StringArrayP("file", "f", nil, "file, folder, or - for standard input; can be given several times")
+	f, form, read := c.client(cmd), format(cmd), c.jobsFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		if len(*paths) == 0 {
-			return usage("jobhost job apply: takes at least one -f; see jobhost job apply --help")
-		}
-		jobs, err := c.definitions(*paths)
+		jobs, err := read()
 		if err != nil {
 			return err
 		}
@@ -67,6 +63,17 @@ func defsOf(jobs []config.Job) []jobhost.JobDef {
 		defs[i] = j.Def
 	}
 	return defs
+}
+
+// jobsFlag adds -f to a command, and returns what reads the jobs of the files that it names.
+func (c *cli) jobsFlag(cmd *cobra.Command) func() ([]config.Job, error) {
+	paths := cmd.Flags().StringArrayP("file", "f", nil, "file, folder, or - for standard input; can be given several times")
+	return func() ([]config.Job, error) {
+		if len(*paths) == 0 {
+			return nil, usage("%s: takes at least one -f; see %[1]s --help", cmd.CommandPath())
+		}
+		return c.definitions(*paths)
+	}
 }
 
 // definitions reads the jobs of files.

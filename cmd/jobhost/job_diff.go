@@ -23,13 +23,9 @@ func (c *cli) jobDiff() *cobra.Command {
 		Example: `  jobhost job diff -f imports.yaml
   jobhost job diff -f jobs.d -o json | jq -r '.[] | select(.change != "none") | .job'`,
 	}
-	f, form := c.client(cmd), format(cmd)
-	paths := cmd.Flags().StringArrayP("file", "f", nil, "file, folder, or - for standard input; can be given several times")
+	f, form, read := c.client(cmd), format(cmd), c.jobsFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		if len(*paths) == 0 {
-			return usage("jobhost job diff: takes at least one -f; see jobhost job diff --help")
-		}
-		jobs, err := c.definitions(*paths)
+		jobs, err := read()
 		if err != nil {
 			return err
 		}

@@ -28,6 +28,22 @@ func runID(text string) (jobhost.RunID, error) {
 	return id, nil
 }
 
+// onRun is the body of a command that asks a host about the run which is its argument.
+func (f *client) onRun(do func(ctx context.Context, s jobhost.Scheduler, id jobhost.RunID) error) func(*cobra.Command, []string) error {
+	return func(_ *cobra.Command, args []string) error {
+		id, err := runID(args[0])
+		if err != nil {
+			return err
+		}
+		ctx, s, done, err := f.dial()
+		if err != nil {
+			return err
+		}
+		defer done()
+		return do(ctx, s, id)
+	}
+}
+
 // oneRun reads a run, which may be pending.
 func oneRun(ctx context.Context, s jobhost.Scheduler, id jobhost.RunID) (jobhost.Run, error) {
 	runs, err := s.Runs(ctx, jobhost.RunQuery{IDs: []jobhost.RunID{id}})

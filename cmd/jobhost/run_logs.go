@@ -23,16 +23,7 @@ the following and not the run, and a host that stops meanwhile is waited for, up
 	f, form := c.client(cmd), format(cmd)
 	follow := cmd.Flags().BoolP("follow", "f", false, "go on until the run has ended")
 	after := cmd.Flags().Int("after", 0, "only entries after this one, by their number")
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		id, err := runID(args[0])
-		if err != nil {
-			return err
-		}
-		ctx, s, done, err := f.dial()
-		if err != nil {
-			return err
-		}
-		defer done()
+	cmd.RunE = f.onRun(func(ctx context.Context, s jobhost.Scheduler, id jobhost.RunID) error {
 		q := jobhost.LogQuery{After: *after, Follow: *follow}
 		read := func() (answered bool, err error) {
 			for e, err := range s.Log(ctx, id, q) {
@@ -53,9 +44,9 @@ the following and not the run, and a host that stops meanwhile is waited for, up
 			c.sayLost(ctx, s, id)
 			return nil
 		}
-		_, err = read()
+		_, err := read()
 		return err
-	}
+	})
 	return cmd
 }
 

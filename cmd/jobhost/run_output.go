@@ -1,7 +1,11 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
+
+	"github.com/jobhost/jobhost"
 )
 
 func (c *cli) runOutput() *cobra.Command {
@@ -11,21 +15,12 @@ func (c *cli) runOutput() *cobra.Command {
 		Example: `  jobhost run output 019b8f3c7d1e4a5b8c9d0e1f2a3b4c5d | jq .`,
 	}
 	f := c.client(cmd)
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		id, err := runID(args[0])
-		if err != nil {
-			return err
-		}
-		ctx, s, done, err := f.dial()
-		if err != nil {
-			return err
-		}
-		defer done()
+	cmd.RunE = f.onRun(func(ctx context.Context, s jobhost.Scheduler, id jobhost.RunID) error {
 		out, err := s.Output(ctx, id)
 		if err != nil {
 			return err
 		}
 		return writeGuest(c.out, out)
-	}
+	})
 	return cmd
 }

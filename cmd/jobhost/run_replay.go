@@ -33,16 +33,7 @@ The exit code is 1 when the replay failed. An interrupt, or the end of --timeout
 	f, form := c.client(cmd), format(cmd)
 	grants := cmd.Flags().Bool("grants", false, "grant what the job is granted now")
 	limit := limitFlag(cmd, "how long it may take, beside the job's own limit")
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		id, err := runID(args[0])
-		if err != nil {
-			return err
-		}
-		ctx, s, done, err := f.dial()
-		if err != nil {
-			return err
-		}
-		defer done()
+	cmd.RunE = f.onRun(func(ctx context.Context, s jobhost.Scheduler, id jobhost.RunID) error {
 		waiting, cancel := within(ctx, time.Duration(*limit))
 		defer cancel()
 		got, err := s.Replay(waiting, jobhost.ReplayRequest{Run: id, Grants: *grants})
@@ -55,7 +46,7 @@ The exit code is 1 when the replay failed. An interrupt, or the end of --timeout
 			return err
 		}
 		return c.showReplay(got, *form)
-	}
+	})
 	return cmd
 }
 

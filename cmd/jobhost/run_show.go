@@ -1,6 +1,12 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobhost/jobhost"
+)
 
 func (c *cli) runShow() *cobra.Command {
 	cmd := &cobra.Command{
@@ -8,16 +14,7 @@ func (c *cli) runShow() *cobra.Command {
 		Example: `  jobhost run show 019b8f3c7d1e4a5b8c9d0e1f2a3b4c5d -o json`,
 	}
 	f, form := c.client(cmd), format(cmd)
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		id, err := runID(args[0])
-		if err != nil {
-			return err
-		}
-		ctx, s, done, err := f.dial()
-		if err != nil {
-			return err
-		}
-		defer done()
+	cmd.RunE = f.onRun(func(ctx context.Context, s jobhost.Scheduler, id jobhost.RunID) error {
 		r, err := oneRun(ctx, s, id)
 		if err != nil {
 			return err
@@ -26,6 +23,6 @@ func (c *cli) runShow() *cobra.Command {
 			return c.writeJSON(r)
 		}
 		return c.describeRun(r, output(ctx, s, r))
-	}
+	})
 	return cmd
 }

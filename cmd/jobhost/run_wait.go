@@ -21,16 +21,7 @@ interrupt ends the waiting and not the run. A host that stops meanwhile is waite
 	}
 	f, form := c.client(cmd), format(cmd)
 	limit := limitFlag(cmd, "how long to wait (default: until its end)")
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		id, err := runID(args[0])
-		if err != nil {
-			return err
-		}
-		ctx, s, done, err := f.dial()
-		if err != nil {
-			return err
-		}
-		defer done()
+	cmd.RunE = f.onRun(func(ctx context.Context, s jobhost.Scheduler, id jobhost.RunID) error {
 		waiting, cancel := within(ctx, time.Duration(*limit))
 		defer cancel()
 		r, err := c.waitRun(waiting, s, id)
@@ -41,7 +32,7 @@ interrupt ends the waiting and not the run. A host that stops meanwhile is waite
 			return ended(err, id)
 		}
 		return c.showRun(ctx, s, r, *form)
-	}
+	})
 	return cmd
 }
 
