@@ -11,12 +11,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
-	"runtime/pprof"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/jobhost/jobhost/bench/internal/child"
@@ -56,15 +53,7 @@ type measure struct {
 
 var measures = []measure{starting, logging, fairness, collecting, keeping}
 
-func main() {
-	child.Answer(takeOne)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1) //nolint:gocritic // nothing is left to stop
-	}
-}
+func main() { child.Main(takeOne, run) }
 
 func run(ctx context.Context, w io.Writer, args []string) error {
 	var names []string
@@ -147,11 +136,11 @@ func takeOne(o order) (report.Values, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer f.Close() //nolint:errcheck // the profile is complete before
-		if err := pprof.StartCPUProfile(f); err != nil {
+		stop, err := child.Profile(f)
+		if err != nil {
 			return nil, err
 		}
-		defer pprof.StopCPUProfile()
+		defer stop()
 	}
 	return m.take(context.Background(), o)
 }

@@ -11,12 +11,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/jobhost/jobhost/bench/internal/child"
@@ -41,15 +38,7 @@ type options struct {
 	Dkron    string        // its program
 }
 
-func main() {
-	child.Answer(measureOne)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1) //nolint:gocritic // nothing is left to stop
-	}
-}
+func main() { child.Main(measureOne, run) }
 
 func run(ctx context.Context, w io.Writer, args []string) error {
 	flags := flag.NewFlagSet("schedulers", flag.ContinueOnError)

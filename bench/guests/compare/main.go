@@ -13,13 +13,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
-	"runtime/pprof"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/jobhost/jobhost/bench/guests"
@@ -39,15 +36,7 @@ type order struct {
 	Profile string        // where the processor profile goes; empty: none is taken
 }
 
-func main() {
-	child.Answer(take)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1) //nolint:gocritic // nothing is left to stop
-	}
-}
+func main() { child.Main(take, run) }
 
 func run(ctx context.Context, w io.Writer, args []string) (err error) {
 	c := &comparison{out: w}
@@ -115,11 +104,11 @@ func take(o order) (_ report.Values, err error) {
 		if err != nil {
 			return nil, err
 		}
-		defer f.Close() //nolint:errcheck // the profile is complete before
-		if err := pprof.StartCPUProfile(f); err != nil {
+		stop, err := child.Profile(f)
+		if err != nil {
 			return nil, err
 		}
-		defer pprof.StopCPUProfile()
+		defer stop()
 	}
 	var before, after runtime.MemStats
 	runtime.GC()
