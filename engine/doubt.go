@@ -8,7 +8,7 @@ import (
 	"github.com/jobhost/jobhost"
 )
 
-// refuse answers the commands that wait for a turn which cannot even begin, with the reason.
+// refuse answers the commands that wait for a turn which does not come, with the reason.
 func (e *Engine) refuse(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -42,7 +42,7 @@ func (e *Engine) failed(ctx context.Context, err error, t *turn, done []*ending,
 	if full && len(cmds) > 0 && e.waiting() {
 		return true, nil
 	}
-	e.full, e.cramped, e.apart = full, full && e.full, e.apart || full
+	e.full, e.cramped, e.apart = full, full && (e.full || e.apart && len(done) > 0), e.apart || full
 	if e.full || jobhost.CodeOf(err) == jobhost.StoreUnreachable || len(done) == 0 {
 		return false, err
 	}
@@ -59,6 +59,7 @@ func (e *Engine) failed(ctx context.Context, err error, t *turn, done []*ending,
 		e.mu.Lock()
 		e.done = append(e.done[1:], done[0])
 		e.mu.Unlock()
+		e.refuse(err)
 		return false, err
 	}
 	return true, nil

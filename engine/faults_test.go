@@ -128,6 +128,31 @@ func TestTurnsThatFail(t *testing.T) {
 		stop()
 	})
 
+	eachStore(t, "FR-54 while an outcome does not fit, requests are answered, and one that makes room is carried out", func(w *world) {
+		s := &faulty{Store: w.store}
+		w.store = s
+		w.define(job("j", "cron 0 * * * *"), jobhost.NewJob("large", "p"), jobhost.NewJob("m", "p"))
+		w.takes("j", 10*second)
+		stop := w.serve()
+		w.until(hour + second)
+		s.set(func(tx jobhost.Tx) error {
+			if large, err := tx.Jobs("large"); err != nil || len(large) == 0 {
+				return err
+			}
+			return &jobhost.Error{Code: jobhost.StoreFull, Op: "test", Msg: "no space left"}
+		}, nil)
+		w.until(hour + 20*second)
+		is(w, "state", w.only("j").State, jobhost.RunRunning)
+		for range 3 {
+			_, err := jobhost.One(w.eng().Trigger(w.Context(), []jobhost.TriggerRequest{{Job: "m"}}))
+			is(w, "code", jobhost.CodeOf(err), jobhost.StoreFull)
+		}
+		is(w, "deletion", w.eng().Delete(w.Context(), []jobhost.Name{"large"})[0].Err, nil)
+		w.until(hour + 40*second)
+		is(w, "state", w.only("j").State, jobhost.RunSucceeded)
+		stop()
+	})
+
 	eachStore(t, "a run that is cancelled between its commit and its dispatch ends", func(w *world) {
 		store, dispatch := &faulty{Store: w.store}, make(chan struct{})
 		w.store = store
@@ -147,6 +172,30 @@ func TestTurnsThatFail(t *testing.T) {
 		is(w, "error", <-answer, nil)
 		w.until(11 * second)
 		is(w, "state", w.only("j").State, jobhost.RunCanceled)
+		stop()
+	})
+
+	eachStore(t, "while an outcome cannot be stored at all, requests are refused and do not wait", func(w *world) {
+		s := &faulty{Store: w.store}
+		w.store = s
+		w.define(job("j", "cron 0 * * * *"), jobhost.NewJob("m", "p"))
+		w.takes("j", 10*second)
+		stop := w.serve()
+		w.until(hour + second)
+		id := w.only("j").ID
+		s.set(func(tx jobhost.Tx) error {
+			if rs, err := tx.Runs(id); err != nil || rs[0].State == jobhost.RunRunning {
+				return err
+			}
+			return errors.New("this record cannot be stored")
+		}, nil)
+		w.until(hour + 20*second)
+		_, err := jobhost.One(w.eng().Trigger(w.Context(), []jobhost.TriggerRequest{{Job: "m"}}))
+		is(w, "code", jobhost.CodeOf(err), jobhost.StoreUnreachable)
+		s.set(nil, nil)
+		w.until(hour + 30*second)
+		is(w, "state", w.only("j").State, jobhost.RunFailed) // as its outcome is lost
+		w.startManual("m")
 		stop()
 	})
 

@@ -21,6 +21,7 @@ type memory struct {
 	cramped    bool            // not even outcomes could be stored: first room is made
 	apart      bool            // the store was full: outcomes, each command and claims have turns of their own, until a run is claimed
 	asked      bool            // the last turn of those was a command's
+	again      time.Time       // when outcomes that did not fit are tried again; until then commands go first, as one may make room
 	flushed    time.Time       // when logs of runs in progress were last stored
 	logs       []logChunks     // taken from them and not stored yet
 	cleaned    time.Time
@@ -100,7 +101,7 @@ func (e *Engine) turn(ctx context.Context, claim bool) (runs []started, again bo
 		e.refuse(err)
 		return nil, false, err
 	}
-	done, cmds, slots := e.take(claim)
+	done, cmds, slots := e.take(now, claim)
 	e.takeLogs(now)
 	nothing := len(done) == 0 && len(cmds) == 0 && len(e.logs) == 0
 	if e.cramped || nothing && (e.most > 0 || e.full) { // outcomes are stored, or do not fit: make room, then go on as ever
@@ -108,6 +109,12 @@ func (e *Engine) turn(ctx context.Context, claim bool) (runs []started, again bo
 			e.cleaned = time.Time{}
 		}
 		_, err := e.housekeep(ctx, now)
+		if e.cramped {
+			e.again = now.Add(e.cfg.PollInterval)
+			if jobhost.CodeOf(err) == jobhost.StoreFull {
+				err = nil // a command may make the room that this could not
+			}
+		}
 		e.most, e.full, e.cramped = 0, false, false
 		return nil, err == nil && (claim || e.waiting()), err
 	}

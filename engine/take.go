@@ -14,7 +14,7 @@ const (
 )
 
 // take removes from the queues what the next turn will do, and says how many runs it may start.
-func (e *Engine) take(claim bool) (done []*ending, cmds []*command, slots int) {
+func (e *Engine) take(now time.Time, claim bool) (done []*ending, cmds []*command, slots int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	n := min(len(e.done), mostCompletions)
@@ -29,11 +29,11 @@ func (e *Engine) take(claim bool) (done []*ending, cmds []*command, slots int) {
 	m := min(len(e.cmds), mostCommands)
 	switch {
 	case !e.apart:
-	case n > 0:
+	case n > 0 && (m == 0 || !now.Before(e.again)):
 		return e.done[:n:n], nil, 0
 	case m > 0:
 		m = 1
-		if e.asked = !claim || !e.asked; e.asked {
+		if e.asked = !claim || n > 0 || !e.asked; e.asked {
 			claim = false
 		} else {
 			m = 0
@@ -87,7 +87,7 @@ func (e *Engine) recorded(done []*ending, cmds []*command, t *turn) {
 		}
 	}
 	if e.apart && len(cmds) > 0 {
-		e.cleaned, e.cleaning.scanned = time.Time{}, false
+		e.again, e.cleaned, e.cleaning.scanned = time.Time{}, time.Time{}, false
 	}
 	e.heldNow, e.localNow, e.trouble = t.newHeld, e.locals.copy(), trouble{}
 	e.signal()
