@@ -12,15 +12,14 @@ import (
 func (e *Engine) refuse(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, c := range e.cmds {
-		c.done <- unconfirmed(err)
-	}
+	answer(e.cmds, err)
 	e.cmds = nil
 }
 
-// failed sorts out a turn that was not confirmed. The runs it may have started are read back before the next one. It reports whether a smaller
-// turn should follow at once: when a record, not the store, is to blame, completions are halved until the one that cannot
-// be stored stands alone, which is then stored without its output.
+// failed sorts out a turn that was not confirmed. The runs it may have started are read back before the next one. It
+// reports whether another turn should follow at once: one of commands that are tried again, or a smaller one, since a
+// record and not the store is to blame. Completions are then halved until the one that cannot be stored stands alone, which
+// is stored without its output.
 func (e *Engine) failed(ctx context.Context, err error, t *turn, done []*ending, cmds []*command) (again bool, _ error) {
 	for _, s := range t.started {
 		e.unsure = append(e.unsure, s.run.ID)
@@ -28,29 +27,30 @@ func (e *Engine) failed(ctx context.Context, err error, t *turn, done []*ending,
 	e.suffer(err)
 	e.doubtful = append(e.doubtful, t.moves...)
 	e.sizes = nil
-	full := jobhost.CodeOf(err) == jobhost.StoreFull
-	if full && len(cmds) > 0 && !e.apart { // those that make room are not refused along with what needs it
+	switch code := jobhost.CodeOf(err); {
+	case code == jobhost.StoreFull && len(cmds) > 0 && !e.apart: // from now on each has a turn of its own
+		e.overflowed(len(done) > 0)
 		e.mu.Lock()
 		e.cmds = append(cmds, e.cmds...)
 		e.mu.Unlock()
-		e.full, e.apart = true, true
 		return true, nil
-	}
-	for _, c := range cmds {
-		c.done <- unconfirmed(err)
-	}
-	if full && len(cmds) > 0 && e.waiting() {
-		return true, nil
-	}
-	e.full, e.cramped, e.apart = full, full && (e.full || e.apart && len(done) > 0), e.apart || full
-	if e.full || jobhost.CodeOf(err) == jobhost.StoreUnreachable || len(done) == 0 {
+	case code == jobhost.StoreFull && len(cmds) > 0:
+		answer(cmds, err)
+		if e.waiting() {
+			return true, nil
+		}
+		e.overflowed(false)
+		return false, err
+	case code == jobhost.StoreFull:
+		e.overflowed(len(done) > 0)
 		return false, err
 	}
+	answer(cmds, err)
+	e.room = ample
 	switch {
-	case e.most == 0:
-		e.most = len(done)
-	case len(done) > 1:
-		e.most = (len(done) + 1) / 2
+	case jobhost.CodeOf(err) == jobhost.StoreUnreachable || len(done) == 0:
+		return false, err
+	case e.halves(len(done)):
 	case !done[0].degraded:
 		done[0].degraded = true
 		e.log.ErrorContext(ctx, "an outcome cannot be stored; it is recorded without output and log",
@@ -63,6 +63,13 @@ func (e *Engine) failed(ctx context.Context, err error, t *turn, done []*ending,
 		return false, err
 	}
 	return true, nil
+}
+
+// answer tells those who wait for commands that the store did not confirm them.
+func answer(cmds []*command, err error) {
+	for _, c := range cmds {
+		c.done <- unconfirmed(err)
+	}
 }
 
 func unconfirmed(err error) error {

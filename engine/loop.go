@@ -10,18 +10,14 @@ import (
 
 // memory is what turns remember between each other. Only a turn touches it.
 type memory struct {
+	strain
+
 	held       held      // what cannot start here
 	plugins    plugins   // as of listed
 	listed     time.Time // zero: never
 	reconciled bool
 	doubtful   []move          // of local triggers, decided by turns whose outcome is unknown
 	unsure     []jobhost.RunID // may have been started by turns whose outcome is unknown
-	most       int             // completions per turn while turns fail; 0: they do not
-	full       bool            // the store was full: nothing is claimed or asked of it until outcomes are stored and room was made
-	cramped    bool            // not even outcomes could be stored: first room is made
-	apart      bool            // the store was full: outcomes, each command and claims have turns of their own, until a run is claimed
-	asked      bool            // the last turn of those was a command's
-	again      time.Time       // when outcomes that did not fit are tried again; until then commands go first, as one may make room
 	flushed    time.Time       // when logs of runs in progress were last stored
 	logs       []logChunks     // taken from them and not stored yet
 	cleaned    time.Time
@@ -70,7 +66,7 @@ func (e *Engine) sleep(ctx context.Context) time.Duration {
 	e.mu.Lock()
 	idle := e.state != Serving || len(e.active) >= e.cfg.MaxConcurrentRuns
 	e.mu.Unlock()
-	if idle || e.full {
+	if idle || e.room > ample {
 		return e.cfg.PollInterval
 	}
 	next, err := e.nextReady(ctx)
@@ -104,19 +100,9 @@ func (e *Engine) turn(ctx context.Context, claim bool) (runs []started, again bo
 	done, cmds, slots := e.take(now, claim)
 	e.takeLogs(now)
 	nothing := len(done) == 0 && len(cmds) == 0 && len(e.logs) == 0
-	if e.cramped || nothing && (e.most > 0 || e.full) { // outcomes are stored, or do not fit: make room, then go on as ever
-		if e.full {
-			e.cleaned = time.Time{}
-		}
-		_, err := e.housekeep(ctx, now)
-		if e.cramped {
-			e.again = now.Add(e.cfg.PollInterval)
-			if jobhost.CodeOf(err) == jobhost.StoreFull {
-				err = nil // a command may make the room that this could not
-			}
-		}
-		e.most, e.full, e.cramped = 0, false, false
-		return nil, err == nil && (claim || e.waiting()), err
+	if e.wantsRoom(nothing) {
+		again, err := e.makeRoom(ctx, now)
+		return nil, again && (claim || e.waiting()), err
 	}
 	if nothing {
 		if slots == 0 {
@@ -187,4 +173,17 @@ func (e *Engine) prepare(ctx context.Context) (now time.Time, err error) {
 		return now, err
 	}
 	return now, e.mendIntervals(ctx, now)
+}
+
+// makeRoom is the turn of a store that did not take one. It reports whether another may be tried at once.
+func (e *Engine) makeRoom(ctx context.Context, now time.Time) (again bool, err error) {
+	if e.room > ample {
+		e.cleaned = time.Time{}
+	}
+	_, err = e.housekeep(ctx, now)
+	if e.room == jammed && jobhost.CodeOf(err) == jobhost.StoreFull {
+		err = nil // a command may make the room that this could not
+	}
+	e.madeRoom(now.Add(e.cfg.PollInterval))
+	return err == nil, err
 }

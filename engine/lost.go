@@ -115,7 +115,7 @@ func (e *Engine) lose(ctx context.Context, node string, keep map[jobhost.RunID]b
 		return err
 	}
 	now := e.now()
-	for batch := range slices.Chunk(orphans, mostCompletions) {
+	for batch := range slices.Chunk(orphans, mostOutcomes) {
 		t := &turn{cfg: &e.cfg, plans: e.plans, now: now, heard: e.events.wanted()}
 		err := e.store.Update(ctx, func(tx jobhost.Tx) error {
 			done, err := loseAll(tx, batch, why)
