@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -249,6 +250,35 @@ func TestTurnsThatFail(t *testing.T) {
 		s.set(nil, nil)
 		w.until(hour + 20*second)
 		isAt(w, "scheduledAt", w.only("j").ScheduledAt, hour)
+		stop()
+	})
+
+	eachStore(t, "the log is told of one trouble once a minute, and of its end", func(w *world) {
+		s, log := &faulty{Store: w.store}, &strings.Builder{}
+		w.store, w.cfg.Log = s, slog.New(slog.NewTextHandler(log, nil))
+		w.cfg.NodeTimeout = 240 * hour
+		w.define(job("j", "cron 0 * * * *"))
+		stop := w.serve()
+		w.until(hour - second/2)
+		tries := 0
+		s.set(func(jobhost.Tx) error {
+			tries++
+			return &jobhost.Error{Code: jobhost.StoreFull, Op: "test", Msg: fmt.Sprintf("%d bytes are missing", tries)}
+		}, nil)
+		w.until(hour + 10*minute + second/2)
+		if failed, kept := strings.Count(log.String(), "a turn failed"), strings.Count(log.String(), "turns keep failing"); failed != 1 || kept != 10 {
+			w.Errorf("told %d times that a turn failed, want once; %d times that turns keep failing, want 10 times", failed, kept)
+		}
+		s.set(unreachable, nil)
+		w.until(hour + 11*minute)
+		if got := strings.Count(log.String(), "gone"); got != 1 {
+			w.Errorf("told %d times of another trouble, want once", got)
+		}
+		s.set(nil, nil)
+		w.until(hour + 12*minute)
+		if got := strings.Count(log.String(), "turns succeed again"); got != 1 {
+			w.Errorf("told %d times of the end, want once\n%s", got, log)
+		}
 		stop()
 	})
 

@@ -43,8 +43,7 @@ func (e *Engine) loop(ctx context.Context, over <-chan struct{}, timer *time.Tim
 		}
 		wait, wake := e.cfg.PollInterval, e.wake
 		if err != nil {
-			e.log.ErrorContext(ctx, "a turn failed", slog.Any("err", err))
-			e.suffer(err)
+			e.complain(ctx, err)
 			wake = nil // a store that fails is not asked more often because runs end
 		} else {
 			wait = e.sleep(ctx)
@@ -105,42 +104,64 @@ func (e *Engine) turn(ctx context.Context, claim bool) (runs []started, again bo
 		return nil, again && (claim || e.waiting()), err
 	}
 	if nothing {
-		if slots == 0 {
-			again, err := e.housekeep(ctx, now)
-			return nil, again, err
-		}
-		next, err := e.nextReady(ctx)
+		due, err := e.due(ctx, now, slots)
 		if err != nil {
 			return nil, false, err
 		}
-		if next.IsZero() || next.After(now) {
+		if !due {
 			again, err := e.housekeep(ctx, now)
 			return nil, again, err
 		}
 	}
-	logs := e.logs
-	if e.apart && len(cmds) > 0 { // one that makes room is not to fail because they do not fit
-		logs = nil
-	}
-	t := &turn{
-		cfg: &e.cfg, plans: e.plans, now: now, ids: drawIDs(now, slots), held: e.held, plugins: e.plugins, logs: logs,
-		locals: &e.locals, inHand: e.localRuns(), orphaned: e.orphaned, oneShots: e.oneShotsOnly(), heard: e.events.wanted(), sizes: e.sizes,
-		quiet: e.State() > Serving,
-	}
+	t := e.newTurn(now, slots, e.apart && len(cmds) > 0)
 	err = e.store.Update(ctx, func(tx jobhost.Tx) error { return t.run(tx, done, cmds, slots) })
 	if err != nil {
 		again, err := e.failed(ctx, err, t, done, cmds)
 		return nil, again, err
 	}
+	e.succeeded(ctx, t, done, cmds)
+	if _, err := e.housekeep(ctx, now); err != nil {
+		e.log.ErrorContext(ctx, "housekeeping failed", slog.Any("err", err))
+	}
+	atLimit := slots > 0 && t.slots == 0
+	heldBack := e.apart && len(cmds) > 0 && claim && slots == 0
+	return t.started, e.waiting() || atLimit || heldBack, nil
+}
+
+// due reports whether a trigger is due that one of the slots can take.
+func (e *Engine) due(ctx context.Context, now time.Time, slots int) (bool, error) {
+	if slots == 0 {
+		return false, nil
+	}
+	next, err := e.nextReady(ctx)
+	return err == nil && !next.IsZero() && !next.After(now), err
+}
+
+// newTurn gives a turn what it decides by. A command on a full store is not to fail because the logs of runs do not fit.
+func (e *Engine) newTurn(now time.Time, slots int, noLogs bool) *turn {
+	t := &turn{
+		cfg: &e.cfg, plans: e.plans, now: now, ids: drawIDs(now, slots), held: e.held, plugins: e.plugins, logs: e.logs,
+		locals: &e.locals, inHand: e.localRuns(), orphaned: e.orphaned, oneShots: e.oneShotsOnly(), heard: e.events.wanted(), sizes: e.sizes,
+		quiet: e.State() > Serving,
+	}
+	if noLogs {
+		t.logs = nil
+	}
+	return t
+}
+
+// succeeded acts on what a turn has stored: answers, reports, and dispatches the runs that it started.
+func (e *Engine) succeeded(ctx context.Context, t *turn, done []*ending, cmds []*command) {
+	e.relieved(ctx)
 	e.held = t.newHeld
-	if logs != nil {
+	if t.logs != nil {
 		e.logs = nil
 	}
 	e.keepSizes(t)
 	e.locals.apply(t.moves)
 	if t.reread {
 		e.locals.read = time.Time{}
-		if err := e.locals.refresh(ctx, e, now); err != nil {
+		if err := e.locals.refresh(ctx, e, t.now); err != nil {
 			e.log.ErrorContext(ctx, "local jobs cannot be read", slog.Any("err", err)) // the next turn tries again
 		}
 	}
@@ -150,12 +171,6 @@ func (e *Engine) turn(ctx context.Context, claim bool) (runs []started, again bo
 	for _, s := range t.started {
 		e.dispatch(s) //nolint:contextcheck // a run outlives the turn and its caller
 	}
-	if _, err := e.housekeep(ctx, now); err != nil {
-		e.log.ErrorContext(ctx, "housekeeping failed", slog.Any("err", err))
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return t.started, len(e.done) > 0 || len(e.cmds) > 0 || slots > 0 && t.slots == 0 || claim && slots == 0 && e.apart && len(cmds) > 0, nil
 }
 
 // prepare does what must precede the first turn, after a turn whose outcome is unknown the next, and now and then any. It

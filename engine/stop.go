@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"log/slog"
 	"time"
 )
 
@@ -76,7 +75,7 @@ func (e *Engine) stop(ctx context.Context, timer *time.Timer) error {
 		}
 		wait, wake := e.cfg.PollInterval, e.wake
 		if err != nil {
-			e.log.ErrorContext(ctx, "a turn failed", slog.Any("err", err))
+			e.complain(ctx, err)
 			wake = nil
 		}
 		if !asked {

@@ -58,7 +58,7 @@ func (e *Engine) recorded(done []*ending, cmds []*command, t *turn) {
 	if e.apart && len(cmds) > 0 {
 		e.cleaned, e.cleaning.scanned = time.Time{}, false
 	}
-	e.heldNow, e.localNow, e.trouble = t.newHeld, e.locals.copy(), trouble{}
+	e.heldNow, e.localNow = t.newHeld, e.locals.copy()
 	e.signal()
 	e.mu.Unlock()
 	for _, c := range cmds {

@@ -50,34 +50,41 @@ jobs:
 	})
 }
 
-// awaitProbe asks whether the host is ready until pass says that the answer is the one.
-func (p *process) awaitProbe(what string, pass func(status int, body string) bool) {
+// probe asks whether the host is ready.
+func (p *process) probe() (status int, body string) {
 	p.Helper()
 	socket := filepath.Join(p.dir, ".jobhost", "jobhost.sock")
-	c := http.Client{Transport: &http.Transport{
+	c := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", socket)
 		},
 	}}
-	var last string
+	req, err := http.NewRequestWithContext(p.Context(), http.MethodGet, "http://jobhost/readyz", nil)
+	if err != nil {
+		p.Fatal(err)
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+// awaitProbe asks whether the host is ready until pass says that the answer is the one.
+func (p *process) awaitProbe(what string, pass func(status int, body string) bool) {
+	p.Helper()
+	var status int
+	var body string
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		req, err := http.NewRequestWithContext(p.Context(), http.MethodGet, "http://jobhost/readyz", nil)
-		if err != nil {
-			p.Fatal(err)
-		}
-		resp, err := c.Do(req)
-		if err != nil {
-			p.Fatal(err)
-		}
-		body, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if err != nil {
-			p.Fatal(err)
-		}
-		if last = resp.Status + " " + string(body); pass(resp.StatusCode, string(body)) {
+		if status, body = p.probe(); pass(status, body) {
 			return
 		}
 	}
-	p.Fatalf("no %s came; the last answer is %s", what, last)
+	p.Fatalf("no %s came; the last answer is %d %s", what, status, body)
 }
