@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"os"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,7 +17,7 @@ const releaseTime = 5 * time.Second
 // duties are what a node does apart from the loop, so that slow work cannot keep it from them: the heartbeat, requests
 // from other nodes, the lease (SPEC 18, 19). One goroutine at a time does them.
 type duties struct {
-	mu      sync.Mutex
+	mu      token
 	started time.Time   // of the node's record; zero before the first heartbeat
 	beaten  time.Time   // the last successful heartbeat
 	steady  time.Time   // since when heartbeats have been sent without a gap

@@ -22,7 +22,7 @@ type Engine struct {
 	wake   chan struct{}  // of size one: look again
 	runs   sync.WaitGroup // the goroutines of runs
 
-	turning sync.Mutex // one turn at a time; guards the fields of the turn's memory
+	turning token // one turn at a time; guards the fields of the turn's memory
 
 	memory
 
@@ -31,7 +31,7 @@ type Engine struct {
 	hurry   chan struct{} // closed when a stop is to wait for nothing
 	stopped chan struct{} // closed when the engine has stopped
 
-	syncing sync.Mutex // one change of what the files define at a time
+	syncing token // one change of what the files define at a time
 
 	recast map[jobhost.Name]bool // calendars that have changed and whose triggers are not planned anew yet
 
@@ -94,6 +94,7 @@ func New(store jobhost.Store, runner jobhost.Runner, cfg Config) (*Engine, error
 	}
 	e := &Engine{
 		cfg: cfg, store: store, runner: runner, log: cfg.Log,
+		turning: newToken(), syncing: newToken(), duties: duties{mu: newToken()},
 		plans:   &plans{calendars: cfg.Calendars},
 		rules:   rules{cfg.MisfireThreshold, cfg.PollInterval},
 		wake:    make(chan struct{}, 1),
