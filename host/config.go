@@ -78,6 +78,10 @@ type Dir struct {
 	Host  string // must exist when the run starts
 	Guest string // an absolute path, as the guest sees it
 	Mode  Mode
+
+	// MaxWritten is how many bytes one run may write here; 0: as many as it likes. What a file is made longer by without being
+	// written counts as if it were, and each new name counts as 4 KiB. Nothing is given back for what is removed.
+	MaxWritten int64
 }
 
 // Mode says what a guest may do in a [Dir].
@@ -229,15 +233,28 @@ func (c Config) checkDirs(dirs []Dir) (errs []error) {
 			bad("directory %s: the guest path %s is taken", d.Host, d.Guest)
 		case d.Mode != "" && d.Mode != ReadOnly && d.Mode != ReadWrite:
 			bad("directory %s: mode is %q; want ro or rw", d.Host, d.Mode)
+		case d.MaxWritten < 0:
+			bad("directory %s: max_written is %d bytes; want 0 or more", d.Host, d.MaxWritten)
 		}
 		guests[d.Guest] = true
-		for _, p := range append([]string{c.Dir, c.Cache, c.Modules}, c.Private...) {
-			if p != "" && d.Host != "" && overlap(d.Host, p) {
-				bad("directory %s overlaps %s, which guests must not reach", d.Host, p)
-			}
+		if d.Host == "" {
+			continue
+		}
+		if err := c.checkApart(d.Host); err != nil {
+			bad("directory %s %w", d.Host, err)
 		}
 	}
 	return errs
+}
+
+// checkApart reports an error if a folder overlaps one of the host's own.
+func (c Config) checkApart(dir string) error {
+	for _, p := range append([]string{c.Dir, c.Cache, c.Modules}, c.Private...) {
+		if p != "" && overlap(dir, p) {
+			return fmt.Errorf("overlaps %s, which guests must not reach", p)
+		}
+	}
+	return nil
 }
 
 type grantKey struct{ job, plugin jobhost.Name }

@@ -21,7 +21,9 @@
 //     uses this package as a library should too.
 //   - Symbolic links that leave a granted directory are errors to the guest. A hung network mount cannot be interrupted:
 //     a run that waits for one ends when the mount answers, though it holds no compute slot meanwhile.
-//   - A writable directory has no size limit. Give it a file system with a quota.
+//   - A writable directory has no quota. MaxWritten of a [Dir] bounds what one run writes, not what many leave behind: for that
+//     it needs a file system of its own. A link in it that leads upward may lead elsewhere once a guest has moved the folder around it.
+//     Guests do not get out by it, but other programs that follow links there should know.
 //   - What a guest is refused is a line "capability_denied: ..." in its run's log, one for each thing that it lacks.
 //   - Secrets are hidden where the guest's words come out: log, output, failure, progress, spans, also in JSON, URL and base64
 //     forms. A guest that means to can write them in another form. Give secrets to plugins that you trust with them.

@@ -159,6 +159,7 @@ var imports = []struct{ module, name, sig string }{
 	{"jobhost_v1", "span_attr", "i32 i32 i32 i32 i32 ->"},
 	{"jobhost_v1", "event", "i32 i32 ->"},
 	{"wasi_snapshot_preview1", "fd_write", "i32 i32 i32 i32 -> i32"},
+	{"wasi_snapshot_preview1", "fd_pwrite", "i32 i32 i32 i64 i32 -> i32"},
 	{"wasi_snapshot_preview1", "fd_renumber", "i32 i32 -> i32"},
 	{"wasi_snapshot_preview1", "path_open", "i32 i32 i32 i32 i32 i64 i64 i32 i32 -> i32"},
 	{"wasi_snapshot_preview1", "poll_oneoff", "i32 i32 i32 i32 -> i32"},

@@ -1,16 +1,13 @@
 package host
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"strings"
 	"time"
 
-	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental/sys"
-	"github.com/tetratelabs/wazero/experimental/sysfs"
 	wsys "github.com/tetratelabs/wazero/sys"
 
 	"github.com/jobhost/jobhost/abi"
@@ -25,26 +22,8 @@ type jail struct {
 	guest    string // where the guest sees it
 	root     *os.Root
 	writable bool
+	budget   budget
 	open     map[*jailFile]struct{}
-}
-
-// mount opens the folders that the job is granted.
-func (r *run) mount() (wazero.FSConfig, error) {
-	config := wazero.NewFSConfig()
-	for _, d := range r.grant.Dirs {
-		root, err := os.OpenRoot(d.Host)
-		if err != nil {
-			return nil, fmt.Errorf("directory %s for the guest's %s: %w", d.Host, d.Guest, err)
-		}
-		j := &jail{r: r, guest: d.Guest, root: root, writable: d.Mode == ReadWrite, open: map[*jailFile]struct{}{}}
-		r.jails = append(r.jails, j)
-		mounts, ok := config.(sysfs.FSConfig)
-		if !ok {
-			return nil, fmt.Errorf("this wazero cannot mount %s", d.Guest)
-		}
-		config = mounts.WithSysFSMount(j, d.Guest)
-	}
-	return config, nil
 }
 
 // close closes what the guest has left open, and the folder.
@@ -66,13 +45,13 @@ func (j *jail) enter() func() {
 	}
 }
 
-// change makes a change, if the guest may make any.
-func (j *jail) change(f func() error) sys.Errno {
+// change makes a change that counts as so many written bytes, if the guest may make any.
+func (j *jail) change(cost int64, f func() error) sys.Errno {
 	if !j.writable {
 		return j.readOnly()
 	}
 	defer j.enter()()
-	return toErrno(f())
+	return j.errno(j.pay(cost, f))
 }
 
 // readOnly refuses a change, and tells in the run's log.
@@ -118,14 +97,23 @@ func (j *jail) OpenFile(name string, flag sys.Oflag, _ fs.FileMode) (sys.File, s
 		return nil, j.readOnly()
 	}
 	defer j.enter()()
-	if errno := j.look(p, name, flag); errno != 0 {
+	there, errno := j.look(p, name, flag)
+	if errno != 0 {
 		return nil, errno
 	}
-	f, err := j.root.OpenFile(p, openFlags(flag), newFile)
-	if err != nil {
-		return nil, toErrno(err)
+	cost := int64(0)
+	if !there && flag&sys.O_CREAT != 0 {
+		cost = nameCost
 	}
-	file, errno := j.opened(f, p, flag)
+	var f *os.File
+	err := j.pay(cost, func() (err error) {
+		f, err = j.root.OpenFile(p, openFlags(flag), newFile)
+		return err
+	})
+	if err != nil {
+		return nil, j.errno(err)
+	}
+	file, errno := j.opened(f, flag)
 	if errno != 0 {
 		_ = f.Close() // it was never used
 		return nil, errno
@@ -134,30 +122,30 @@ func (j *jail) OpenFile(name string, flag sys.Oflag, _ fs.FileMode) (sys.File, s
 }
 
 // look asks what is there before it is opened, since opening a device can do something by itself.
-func (j *jail) look(p, name string, flag sys.Oflag) sys.Errno {
+func (j *jail) look(p, name string, flag sys.Oflag) (there bool, errno sys.Errno) {
 	if flag&sys.O_NOFOLLOW != 0 {
 		if st, err := j.root.Lstat(p); err == nil && st.Mode()&fs.ModeSymlink != 0 {
-			return sys.ELOOP
+			return true, sys.ELOOP
 		}
 	}
 	st, err := j.root.Stat(p)
 	switch {
 	case err != nil:
-		return 0 // opening will tell, or create it
+		return false, 0 // opening will tell, or create it
 	case !allowed(st.Mode()):
-		return sys.EPERM
+		return true, sys.EPERM
 	case !st.IsDir() && (flag&sys.O_DIRECTORY != 0 || strings.HasSuffix(name, "/")):
-		return sys.ENOTDIR
+		return true, sys.ENOTDIR
 	}
-	return 0
+	return true, 0
 }
 
 // opened looks again at what was opened, and empties it only then.
-func (j *jail) opened(f *os.File, p string, flag sys.Oflag) (*jailFile, sys.Errno) {
+func (j *jail) opened(f *os.File, flag sys.Oflag) (*jailFile, sys.Errno) {
 	st, err := f.Stat()
 	switch {
 	case err != nil:
-		return nil, toErrno(err)
+		return nil, j.errno(err)
 	case !allowed(st.Mode()):
 		return nil, sys.EPERM
 	case flag&sys.O_DIRECTORY != 0 && !st.IsDir():
@@ -165,11 +153,11 @@ func (j *jail) opened(f *os.File, p string, flag sys.Oflag) (*jailFile, sys.Errn
 	}
 	if flag&sys.O_TRUNC != 0 && !st.IsDir() {
 		if err := f.Truncate(0); err != nil {
-			return nil, toErrno(err)
+			return nil, j.errno(err)
 		}
 	}
 	file := &jailFile{
-		j: j, f: f, name: p, dir: st.IsDir(), appends: flag&sys.O_APPEND != 0,
+		j: j, f: f, dir: st.IsDir(), appends: flag&sys.O_APPEND != 0,
 		writable: flag&(sys.O_RDWR|sys.O_WRONLY) != 0,
 	}
 	j.open[file] = struct{}{}
@@ -211,7 +199,7 @@ func (j *jail) stat(name string, stat func(string) (fs.FileInfo, error)) (wsys.S
 	defer j.enter()()
 	st, err := stat(p)
 	if err != nil {
-		return wsys.Stat_t{}, toErrno(err)
+		return wsys.Stat_t{}, j.errno(err)
 	}
 	return wsys.NewStat_t(st), 0
 }
@@ -222,22 +210,22 @@ func (j *jail) Mkdir(name string, _ fs.FileMode) sys.Errno {
 	if errno != 0 {
 		return errno
 	}
-	return j.change(func() error { return j.root.Mkdir(p, newFolder) })
+	return j.change(nameCost, func() error { return j.root.Mkdir(p, newFolder) })
 }
 
 // Rename implements sys.FS. A symbolic link stays where it is: moved upward, it could point out of the folder.
-func (j *jail) Rename(from, to string) sys.Errno { return j.move(from, to, j.root.Rename) }
+func (j *jail) Rename(from, to string) sys.Errno { return j.move(from, to, 0, j.root.Rename) }
 
 // Link implements sys.FS. A symbolic link gets no second name, for the same reason.
-func (j *jail) Link(from, to string) sys.Errno { return j.move(from, to, j.root.Link) }
+func (j *jail) Link(from, to string) sys.Errno { return j.move(from, to, nameCost, j.root.Link) }
 
-func (j *jail) move(from, to string, move func(from, to string) error) sys.Errno {
+func (j *jail) move(from, to string, cost int64, move func(from, to string) error) sys.Errno {
 	a, errno := inside(from)
 	b, errno2 := inside(to)
 	if errno != 0 || errno2 != 0 {
 		return max(errno, errno2)
 	}
-	return j.change(func() error {
+	return j.change(cost, func() error {
 		if st, err := j.root.Lstat(a); err == nil && st.Mode()&fs.ModeSymlink != 0 {
 			return fs.ErrPermission
 		}
@@ -262,7 +250,7 @@ func (j *jail) remove(name string, dir bool) sys.Errno {
 		return sys.EISDIR
 	}
 	p, _ := inside(name)
-	return j.change(func() error { return j.root.Remove(p) })
+	return j.change(0, func() error { return j.root.Remove(p) })
 }
 
 // Symlink implements sys.FS. Guests make no symbolic links: one that is inside now can point outside after a rename.
@@ -277,9 +265,12 @@ func (j *jail) Readlink(name string) (string, sys.Errno) {
 	defer j.enter()()
 	target, err := j.root.Readlink(p)
 	if err != nil {
-		return "", toErrno(err)
+		return "", j.errno(err)
 	}
 	if full := path.Join(path.Dir(p), target); path.IsAbs(target) || full == ".." || strings.HasPrefix(full, "../") {
+		return "", sys.EPERM
+	}
+	if _, err := j.root.Stat(p); escapes(err) { // the folder that it is in may be known by a link, too
 		return "", sys.EPERM
 	}
 	return target, 0
@@ -297,13 +288,10 @@ func (j *jail) Utimens(name string, atim, mtim int64) sys.Errno {
 		}
 		return time.Unix(0, ns)
 	}
-	return j.change(func() error { return j.root.Chtimes(p, at(atim), at(mtim)) })
+	return j.change(0, func() error { return j.root.Chtimes(p, at(atim), at(mtim)) })
 }
 
-// toErrno translates an error of the os package. That a path leads out is known by its text alone.
-func toErrno(err error) sys.Errno {
-	if err != nil && strings.Contains(err.Error(), "escapes from parent") {
-		return sys.EPERM
-	}
-	return sys.UnwrapOSError(err)
+// escapes reports whether an error of os.Root says that a path leads out. That is known by its text alone.
+func escapes(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "escapes from parent")
 }

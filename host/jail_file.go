@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path"
 
 	"github.com/tetratelabs/wazero/experimental/sys"
 	wsys "github.com/tetratelabs/wazero/sys"
@@ -17,7 +16,6 @@ type jailFile struct {
 	sys.UnimplementedFile
 	j        *jail
 	f        *os.File
-	name     string // when it was opened
 	dir      bool
 	appends  bool // opened so
 	follows  bool // asked to append later, which the system cannot be told
@@ -60,7 +58,7 @@ func (f *jailFile) Stat() (wsys.Stat_t, sys.Errno) {
 	defer f.j.enter()()
 	st, err := f.f.Stat()
 	if err != nil {
-		return wsys.Stat_t{}, toErrno(err)
+		return wsys.Stat_t{}, f.j.errno(err)
 	}
 	return wsys.NewStat_t(st), 0
 }
@@ -77,7 +75,7 @@ func (f *jailFile) Pread(b []byte, offset int64) (int, sys.Errno) {
 
 // Write implements sys.File.
 func (f *jailFile) Write(b []byte) (int, sys.Errno) {
-	return f.transfer(b, true, func(b []byte) (int, error) {
+	return f.write(b, f.place, func(b []byte) (int, error) {
 		if f.follows {
 			if _, err := f.f.Seek(0, io.SeekEnd); err != nil {
 				return 0, err
@@ -87,12 +85,21 @@ func (f *jailFile) Write(b []byte) (int, sys.Errno) {
 	})
 }
 
+// place is where the next write goes; the beginning stands for the end, where there never is a gap.
+func (f *jailFile) place() (int64, error) {
+	if f.IsAppend() {
+		return 0, nil
+	}
+	return f.f.Seek(0, io.SeekCurrent)
+}
+
 // Pwrite implements sys.File. In a file that was opened to append it appends, as Linux does.
 func (f *jailFile) Pwrite(b []byte, offset int64) (int, sys.Errno) {
 	if f.appends {
 		return f.Write(b)
 	}
-	return f.transfer(b, true, func(b []byte) (int, error) { return f.f.WriteAt(b, offset) })
+	place := func() (int64, error) { return offset, nil }
+	return f.write(b, place, func(b []byte) (int, error) { return f.f.WriteAt(b, offset) })
 }
 
 // transfer reads or writes at most abi.MaxChunk bytes, so that no single call takes long.
@@ -108,7 +115,7 @@ func (f *jailFile) transfer(b []byte, write bool, do func([]byte) (int, error)) 
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	return n, toErrno(err)
+	return n, f.j.errno(err)
 }
 
 // position is int64 by another name: go vet takes any Seek of an int64 for io.Seeker's and wants its error.
@@ -124,7 +131,7 @@ func (f *jailFile) Seek(offset position, whence int) (int64, sys.Errno) {
 	}
 	defer f.j.enter()()
 	n, err := f.f.Seek(offset, whence)
-	return n, toErrno(err)
+	return n, f.j.errno(err)
 }
 
 // readdirBatch is how many entries are read between two checks for the run's end.
@@ -158,12 +165,12 @@ func (f *jailFile) readdir(n int) ([]sys.Dirent, sys.Errno) {
 	defer f.j.enter()()
 	entries, err := f.f.ReadDir(n)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, toErrno(err)
+		return nil, f.j.errno(err)
 	}
 	out := make([]sys.Dirent, len(entries))
 	for i, e := range entries {
 		out[i] = sys.Dirent{Name: e.Name(), Type: e.Type()}
-		if st, err := f.j.root.Lstat(path.Join(f.name, e.Name())); err == nil {
+		if st, err := e.Info(); err == nil { // of a folder that was opened in a root, it was read with the entry
 			out[i].Ino = wsys.NewStat_t(st).Ino
 		}
 	}
@@ -181,13 +188,17 @@ func (f *jailFile) Truncate(size int64) sys.Errno {
 		return sys.EINVAL
 	}
 	defer f.j.enter()()
-	return toErrno(f.f.Truncate(size))
+	st, err := f.f.Stat()
+	if err != nil {
+		return f.j.errno(err)
+	}
+	return f.j.errno(f.j.pay(max(0, size-st.Size()), func() error { return f.f.Truncate(size) }))
 }
 
 // Sync implements sys.File.
 func (f *jailFile) Sync() sys.Errno {
 	defer f.j.enter()()
-	return toErrno(f.f.Sync())
+	return f.j.errno(f.f.Sync())
 }
 
 // Datasync implements sys.File.
@@ -201,5 +212,5 @@ func (f *jailFile) Close() sys.Errno {
 	f.closed = true
 	delete(f.j.open, f)
 	f.j.r.files--
-	return toErrno(f.f.Close())
+	return f.j.errno(f.f.Close())
 }

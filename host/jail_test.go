@@ -27,7 +27,7 @@ const secret = "what no guest may see"
 // newJail returns the jail of a run that is granted dir.
 func newJail(t *testing.T, dir string, mode Mode) *jail {
 	t.Helper()
-	r := &run{host: &Host{}, ctx: t.Context(), slot: slot{all: newSlots(1)}, call: jobhost.Call{Sink: deaf{}}, grant: Grant{Dirs: []Dir{{dir, "/data", mode}}}}
+	r := &run{host: &Host{}, ctx: t.Context(), slot: slot{all: newSlots(1)}, call: jobhost.Call{Sink: deaf{}}, grant: Grant{Dirs: []Dir{{Host: dir, Guest: "/data", Mode: mode}}}}
 	if !r.slot.take(t.Context()) {
 		t.Fatal("no slot")
 	}

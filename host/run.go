@@ -38,7 +38,8 @@ type run struct {
 	memory   memory
 	meter    meter
 	jails    []*jail
-	files    int // that the guest has open
+	files    int  // that the guest has open
+	noSpace  bool // a call met a disk or a limit that is full
 
 	secrets    [][2]string // names and values
 	mask       *masker     // hides them; nil: there are none

@@ -23,7 +23,9 @@ const (
 	wasiBadF        = 8
 	wasiFault       = 21
 	wasiInval       = 28
+	wasiIO          = 29
 	wasiNameTooLong = 37
+	wasiNoSpace     = 51
 	wasiNotSup      = 58
 )
 
@@ -47,6 +49,12 @@ var pathLengths = map[string][]int{
 // vectorCounts says where the functions that take pieces have the number of them.
 var vectorCounts = map[string]int{
 	"fd_pread": 2, "fd_pwrite": 2, "fd_read": 2, "fd_write": 2, "sock_recv": 2, "sock_send": 2,
+}
+
+// fillDisks are the functions that may find no space left.
+var fillDisks = map[string]bool{
+	"fd_allocate": true, "fd_filestat_set_size": true, "fd_pwrite": true, "fd_write": true, "path_create_directory": true, "path_link": true,
+	"path_open": true, "path_rename": true,
 }
 
 // wasiFunctions returns WASI preview 1: wazero's functions, with ours in place of or around those that can hurt.
@@ -88,10 +96,14 @@ func wasiFunctions() ([]hostFunction, error) {
 			}
 		case isVectored:
 			inner := call
+			writes := strings.HasSuffix(name, "write")
 			call = func(r *run, m api.Module, s []uint64) {
 				if api.DecodeU32(s[vectors]) > abi.MaxVectors {
 					s[0] = wasiInval
 					return
+				}
+				if writes {
+					s[vectors] = wholePieces(m.Memory(), api.DecodeU32(s[1]), api.DecodeU32(s[vectors]))
 				}
 				inner(r, m, s)
 			}
@@ -100,9 +112,34 @@ func wasiFunctions() ([]hostFunction, error) {
 		case name == "poll_oneoff":
 			call = pollOneoff
 		}
+		if fillDisks[name] {
+			call = orNoSpace(call)
+		}
 		fs = append(fs, hostFunction{name, f.params, f.results, call})
 	}
 	return fs, nil
+}
+
+// orNoSpace answers that there is no space where that is what wazero, which has no number for it, takes for a broken disk.
+func orNoSpace(inner func(*run, api.Module, []uint64)) func(*run, api.Module, []uint64) {
+	return func(r *run, m api.Module, s []uint64) {
+		r.noSpace = false
+		inner(r, m, s)
+		if r.noSpace && s[0] == wasiIO {
+			s[0] = wasiNoSpace
+		}
+	}
+}
+
+// wholePieces is how many of count pieces can be written by one call: up to the first that is written in part, since wazero
+// would go on with the next one all the same.
+func wholePieces(mem api.Memory, pieces, count uint32) uint64 {
+	for i := range count {
+		if n, ok := mem.ReadUint32Le(pieces + 8*i + 4); !ok || n > abi.MaxChunk {
+			return uint64(i + 1)
+		}
+	}
+	return uint64(count)
 }
 
 // The layout of poll_oneoff: a subscription has 48 bytes, an event 32.

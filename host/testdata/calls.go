@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 	"unsafe"
@@ -180,12 +181,68 @@ func (c call) make() result {
 		began := time.Now()
 		time.Sleep(time.Duration(c.N) * time.Millisecond)
 		return result{N: time.Since(began).Milliseconds()}
+	case "swapped": // N times all that there is to do in A, a folder that is swapped; B is what its files say
+		return swapped(c.A, c.B, int(c.N))
 	case "panic":
 		panic(c.A)
 	default:
 		return result{N: -1000}
 	}
 	return result{}
+}
+
+// swapped does in a folder whatever a file system knows. The number is how often something could be done, and the text the first
+// thing that is nowhere inside.
+func swapped(dir, harmless string, times int) (res result) {
+	in := func(name string) string { return filepath.Join(dir, name) }
+	did := func(err error) {
+		if err == nil {
+			res.N++
+		}
+	}
+	outside := func(what string, err error) {
+		if err == nil && res.S == "" {
+			res.S = what
+		}
+	}
+	for range times {
+		for _, name := range []string{"secret", "mine0"} {
+			b, err := os.ReadFile(in(name))
+			did(err)
+			if len(b) > len(harmless) {
+				outside("read "+string(b), nil)
+			}
+		}
+		did(os.WriteFile(in("mine0"), []byte(harmless), 0o600))
+		did(os.Rename(in("mine0"), in("other0")))
+		did(os.Link(in("other0"), in("mine0")))
+		did(os.Chtimes(in("other0"), time.Unix(1, 0), time.Unix(2, 0)))
+		did(os.Truncate(in("other0"), 1))
+		did(os.Remove(in("mine0")))
+		did(os.Remove(in("other0")))
+		did(os.Mkdir(in("cell0"), 0o700))
+		did(os.Remove(in("cell0")))
+		entries, err := os.ReadDir(dir)
+		did(err)
+		for _, e := range entries {
+			if e.Name() == "victim" || e.Name() == "pointer" || e.Name() == "cellar" {
+				outside("list "+e.Name(), nil)
+			}
+		}
+		_, err = os.Stat(in("victim"))
+		outside("stat", err)
+		_, err = os.Readlink(in("pointer"))
+		outside("readlink", err)
+		outside("rename", os.Rename(in("victim"), "/data/loot"))
+		outside("link", os.Link(in("victim"), "/data/loot"))
+		outside("remove", os.Remove(in("victim")))
+		outside("truncate", os.Truncate(in("victim"), 0))
+		outside("chtimes", os.Chtimes(in("victim"), time.Unix(1, 0), time.Unix(2, 0)))
+		outside("remove a folder", os.Remove(in("cellar")))
+		outside("mkdir", os.Mkdir(in("cellar/x"), 0o700))
+		outside("symlink", os.Symlink("secret", in("link")))
+	}
+	return res
 }
 
 // filled calls a function that fills a buffer, once for the length and once for the bytes.
