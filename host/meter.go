@@ -24,9 +24,12 @@ type metered struct {
 // leastImage is the data from which on it pays to map an image of the memory instead of copying the data.
 const leastImage = 64 << 10
 
+// leastLate is how many functions a table has from which on it pays to make the references to them when they are called.
+const leastLate = 512
+
 // meterModule instruments a module. It refuses those that would take the host's memory or time to compile.
 func meterModule(bin []byte) (metered, error) {
-	out, err := instrument.Instrument(bin, instrument.Config{Image: leastImage})
+	out, err := instrument.Instrument(bin, instrument.Config{Image: leastImage, Late: leastLate})
 	return metered{out.Module, out.Image, out.Stats.CompileMemory}, err
 }
 

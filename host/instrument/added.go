@@ -5,9 +5,10 @@ import "fmt"
 // added is what the rewriting adds to a module behind what it has: types, functions and globals, made when first asked
 // for. The imported tick stands between the module's imported functions and its own, so its own move up by one.
 type added struct {
-	types  []string // function types in binary form
-	funcs  []addedFunc
-	byName map[string]uint32 // indices of added functions
+	types   []string // function types in binary form
+	globals [][]byte // in binary form, behind those that are exported
+	funcs   []addedFunc
+	byName  map[string]uint32 // indices of added functions
 }
 
 type addedFunc struct {
@@ -20,6 +21,7 @@ type addedFunc struct {
 const (
 	typeVoid     = "\x60\x00\x00"
 	typeLevel    = "\x60\x01\x7f\x00"                     // i32 ->
+	typePair     = "\x60\x02\x7f\x7f\x00"                 // i32 i32 ->
 	typeLength   = "\x60\x01\x7f\x01\x7f"                 // i32 -> i32
 	typeOperands = "\x60\x03\x7f\x7f\x7f\x03\x7f\x7f\x7f" // i32 i32 i32 -> i32 i32 i32
 )
@@ -70,6 +72,19 @@ func (m *module) level() uint32 {
 		return uint32(m.globals + 2)
 	}
 	return uint32(m.globals)
+}
+
+// addedGlobal returns the index of a global that is added, in binary form.
+func (m *module) addedGlobal(binary []byte) uint32 {
+	m.added.globals = append(m.added.globals, binary)
+	n := m.globals + len(m.added.globals) - 1
+	if m.cfg.has(Meter) {
+		n += 2
+	}
+	if m.cfg.has(Stack) {
+		n++
+	}
+	return uint32(n)
 }
 
 // moved is the index by which a function of the module is called.

@@ -38,6 +38,7 @@ func BenchmarkGuest(b *testing.B) {
 			{name: "plain", off: true},
 			{name: "meter", cfg: instrument.Config{Skip: instrument.Stack}},
 			{name: "all"},
+			{name: "late", cfg: instrument.Config{Late: 1}},
 		} {
 			b.Run(load.name+"/"+v.name, func(b *testing.B) {
 				bin := module

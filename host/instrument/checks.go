@@ -94,6 +94,7 @@ func (e *emitter) call(in *instruction) {
 	case opReturnCall:
 		e.out = e.out.op(opReturnCall, m.referred(in.x)) // an imported function's wrapper calls the host behind it
 	default:
+		e.note()
 		e.copy(in)
 	}
 	if in.op == opReturnCall || in.op == opReturnIndirect {

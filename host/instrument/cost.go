@@ -195,7 +195,9 @@ func workOf(in *instruction) work {
 	switch op := in.op; {
 	case op == opCallIndirect, op == opReturnIndirect:
 		return work{13_500, 450}
-	case op == opCall, op == opReturnCall, op == opRefFunc:
+	case op == opRefFunc:
+		return work{16_000, 700}
+	case op == opCall, op == opReturnCall:
 		return work{2500, 80}
 	case op == opMemoryGrow:
 		return work{4000, 200}
@@ -240,7 +242,11 @@ var bulkWork = [...]work{
 
 // ownBlocks is how many basic blocks an instruction makes that is none of the flow of control.
 func ownBlocks(in *instruction) int {
-	if in.op != prefixBulk {
+	switch in.op {
+	case prefixBulk:
+	case opRefFunc:
+		return 3
+	default:
 		return 0
 	}
 	switch in.sub {

@@ -64,11 +64,7 @@ func (m *module) dataSegment(r *reader) (s dataSegment) {
 		if r.err == nil && m.memories == 0 {
 			r.failAt(at, Malformed, "a data segment is for a memory, and there is none")
 		}
-		c := *r
-		if c.byte() == opI32Const {
-			s.offset = uint32(c.signed(32))
-			s.known = c.byte() == opEnd && c.err == nil
-		}
+		s.offset, s.known = place(*r)
 		s.expr = m.constant(r, nil)
 	}
 	s.data = r.take(r.u32())

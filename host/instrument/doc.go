@@ -10,6 +10,9 @@
 //   - [Tables]: tables can only grow to a number of elements, summed over all tables of the module.
 //   - [Merge]: thousands of tiny data segments become a few, or an [Image] that the host maps instead of having them copied.
 //
+// A large table that code only calls through can be filled as its functions are called, instead of when the module is
+// instantiated (Config.Late). References that code makes are made once each.
+//
 // It also estimates what compiling the module can cost, and refuses what would take the memory or the time of a host: see
 // [Stats], and cost.go for the limits and how they were found.
 //
@@ -29,7 +32,8 @@
 // A call of an exported function that returns leaves [StackGlobal] as it was. One that traps does not: an instance that is
 // used again after a trap, as no sane host does, needs it set to the budget first.
 //
-// The runtime must have the features of WebAssembly 2.0 on; tail calls and extended constant expressions pass as well.
+// The runtime must have the features of WebAssembly 2.0 on, and tail calls for late tables; they and extended constant
+// expressions pass as well.
 // Every other feature is refused by its name. The guest must not be linked with other guests: an imported table is not
 // capped, and what another guest calls is counted there.
 //
@@ -54,4 +58,5 @@
 //   - The stack level is an estimate of what wazero's compiler uses, usually up to twice too high. A module made for it can
 //     stay below, and the frame of a function that calls none is not counted. wazero's own ceiling is the last resort.
 //   - A table.grow or memory.grow is one piece.
+//   - A module with a late table has a start function, which neither ticks nor is charged for.
 package instrument

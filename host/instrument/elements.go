@@ -20,6 +20,8 @@ const (
 
 func (m *module) elementSegment(r *reader, out []byte) []byte {
 	at := r.at
+	plain := functionSegment{}
+	known := false
 	flags := r.u32()
 	if r.err == nil && flags > 7 {
 		r.failAt(at, Malformed, "an element segment has the unknown flags %#x", flags)
@@ -35,6 +37,8 @@ func (m *module) elementSegment(r *reader, out []byte) []byte {
 		if r.err == nil && uint64(table) >= uint64(m.tables) {
 			r.failAt(at, Malformed, "table index %d is out of range, there are %d", table, m.tables)
 		}
+		plain.offset, known = place(*r)
+		known = known && flags == 0
 		out = m.constant(r, out)
 	}
 	exprs := flags&elementExprs != 0
@@ -60,8 +64,24 @@ func (m *module) elementSegment(r *reader, out []byte) []byte {
 		if exprs {
 			out = m.constant(r, out)
 		} else {
-			out = uleb(out, m.reference(r))
+			fn := m.reference(r)
+			out = uleb(out, m.referred(fn))
+			if known && m.cfg.Late > 0 {
+				plain.functions = append(plain.functions, fn)
+			}
 		}
 	}
+	if known {
+		m.functionSegments = append(m.functionSegments, plain)
+	}
 	return out
+}
+
+// place reads a constant expression that is a number, and reports whether it is one.
+func place(r reader) (offset uint32, known bool) {
+	if r.byte() == opI32Const {
+		offset = uint32(r.signed(32))
+		known = r.byte() == opEnd && r.err == nil
+	}
+	return offset, known
 }

@@ -83,6 +83,7 @@ type emitter struct {
 	level  uint32 // the local that holds the stack level
 	mirror uint32 // the local that mirrors the fuel in free loops
 	length uint32 // the local that holds the length of a memory instruction
+	place  uint32 // the local that holds the place of a call through a table that is filled late
 
 	flow   flow
 	marks  []int // by check: where in out its cost stands
@@ -145,6 +146,7 @@ func (e *emitter) declareLocals() {
 	local(e.leveled, &e.level)
 	local(e.metered && e.anyFree(), &e.mirror)
 	local(e.metered && e.lengths, &e.length)
+	local(e.through && e.m.late != nil, &e.place)
 	groups := uint32(e.groups)
 	if own > 0 {
 		groups++
@@ -191,7 +193,7 @@ func (e *emitter) instruction(in *instruction) {
 	case opCall, opCallIndirect, opReturnCall, opReturnIndirect:
 		e.call(in)
 	case opRefFunc:
-		e.out = e.out.op(opRefFunc, e.m.referred(in.x))
+		e.reference(in.x)
 	case opMemoryGrow, prefixBulk:
 		e.bulkOperation(in)
 	default:

@@ -56,7 +56,7 @@ func TestAlmostRightModules(t *testing.T) {
 // checkAcceptance checks what [FuzzInstrument] says, and reports whether the runtime accepts the module.
 func checkAcceptance(t *testing.T, bin []byte) bool {
 	t.Helper()
-	out, err := instrument.Instrument(bin, instrument.Config{Image: 1})
+	out, err := instrument.Instrument(bin, instrument.Config{Image: 1, Late: 1})
 	if err != nil {
 		if _, ok := errors.AsType[*instrument.Error](err); !ok {
 			t.Fatalf("an error of another kind: %v", err)
@@ -107,6 +107,18 @@ func TestHostileShapesStayInBounds(t *testing.T) {
 	for i := range int32(n) {
 		segments.Data(i, repeated(50, byte(i)))
 	}
+	places, gaps, references := w.New(), w.New(), w.New()
+	for _, m := range []*w.Module{places, gaps} {
+		m.Table(w.FuncRef, 100_000, 100_000)
+		m.Func("->", "")
+	}
+	places.Elements(0, make([]uint32, 100_000)...)
+	for i := range int32(n) {
+		gaps.Elements(9*i, 0)
+		references.Func("->", "", w.Op(w.RefFunc, uint32(i)), w.Op(w.Drop))
+		references.Elements(0, uint32(i))
+	}
+	references.Table(w.FuncRef, 1, 1)
 	for name, bin := range map[string][]byte{
 		"blocks":         one(repeated(n, w.Block, w.Void, w.End)),
 		"loops":          one(repeated(n, w.Loop, w.Void, w.End)),
@@ -117,12 +129,15 @@ func TestHostileShapesStayInBounds(t *testing.T) {
 		"dead code":      one([]byte{w.Unreachable}, repeated(n, 0xfc, 10, 0, 0)),
 		"functions":      functions.Bytes(),
 		"segments":       segments.Bytes(),
+		"places":         places.Bytes(),
+		"gaps":           gaps.Bytes(),
+		"references":     references.Bytes(),
 	} {
-		r, err := instrument.Instrument(bin, instrument.Config{Image: 1})
+		r, err := instrument.Instrument(bin, instrument.Config{Image: 1, Late: 1})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if most := 12 * len(bin); len(r.Module)+len(r.Image.Data) > most {
+		if most := 14 * len(bin); len(r.Module)+len(r.Image.Data) > most {
 			t.Errorf("%s: %d bytes became %d and an image of %d, want at most %d", name, len(bin), len(r.Module), len(r.Image.Data), most)
 		}
 	}

@@ -21,6 +21,7 @@ type generator struct {
 	code   []byte
 	labels int // open blocks without results
 	counts bool
+	tables bool // there are instructions that work on the table
 }
 
 // generate makes a module, and the same one counting its instructions. Both export run, memory and the globals.
@@ -45,6 +46,7 @@ func (g *generator) op(instruction []byte) {
 func (g *generator) module() []byte {
 	m := w.New()
 	g.m = m
+	g.tables = g.pick(2) == 0
 	m.ImportFunc("env", "id", "i32 -> i32")
 	m.Memory(1, 3)
 	m.Table(w.FuncRef, 8, 0)
@@ -58,7 +60,8 @@ func (g *generator) module() []byte {
 	for range n {
 		g.m.Func("i32 i32 -> i32", "i32 i32", g.function(n))
 	}
-	m.Elements(0, 0, 1, 2, 1)
+	m.Elements(0, 0, 2, 2, 1)
+	m.Elements(1, 1)
 	g.code = nil
 	m.Export("run", w.KindFunc, m.Func("i32 -> i32", "",
 		w.Op(w.LocalGet, 0), w.Op(w.GlobalSet, globalBudget), w.I32Const(3), w.I32Const(4), w.Op(w.Call, 1)))
@@ -185,6 +188,13 @@ func (g *generator) statement(depth, n int) {
 		g.op(w.Op(w.ReturnCall, 1+uint32(g.pick(n))))
 	case 22:
 		if g.pick(8) == 0 {
+			g.expression(1, n)
+			g.expression(1, n)
+			g.op(w.I32Const(int32(g.pick(6))))
+			g.op(w.Op(w.ReturnCallIndirect, g.m.Type("i32 i32 -> i32"), 0))
+			return
+		}
+		if g.pick(8) == 0 {
 			g.op(w.Op(w.Unreachable))
 		}
 	case 23: // a value that lies there while a block with parameters is run
@@ -236,6 +246,11 @@ func (g *generator) bulk(n int) {
 }
 
 func (g *generator) table(n int) {
+	if !g.tables {
+		g.op(w.Op(w.RefFunc, uint32(g.pick(3))))
+		g.op(w.Op(w.Drop))
+		return
+	}
 	switch g.pick(4) {
 	case 0:
 		g.op(w.Op(w.RefNull, uint32(w.FuncRef)))
@@ -262,7 +277,7 @@ func (g *generator) table(n int) {
 
 // expression pushes an i32.
 func (g *generator) expression(depth, n int) {
-	kind := g.pick(14)
+	kind := g.pick(16)
 	if depth == 0 {
 		kind %= 4
 	}
@@ -303,5 +318,10 @@ func (g *generator) expression(depth, n int) {
 		g.expression(depth-1, n)
 		g.op(w.I32Const(int32(g.pick(6))))
 		g.op(w.Op(w.CallIndirect, g.m.Type("i32 -> i32"), 0))
+	case 14, 15:
+		g.expression(depth-1, n)
+		g.expression(depth-1, n)
+		g.op(w.I32Const(int32(g.pick(12) % 7)))
+		g.op(w.Op(w.CallIndirect, g.m.Type("i32 i32 -> i32"), 0))
 	}
 }

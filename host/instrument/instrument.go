@@ -8,7 +8,7 @@ import (
 
 // Version changes whenever the output for some module would change. It belongs into the key of a cache of outputs,
 // beside the digest of the module and the [Config].
-const Version = 3
+const Version = 4
 
 // What the host provides and reads.
 const (
@@ -45,6 +45,7 @@ type Config struct {
 	Tables int32 // elements that all tables together may have, at most 131,071; DefaultTables if zero
 	Skip   Part  // parts to leave out, for tests and measurements
 	Image  int   // active data of at least so many bytes goes into Result.Image when Merge can; 0: it stays in the module
+	Late   int   // a table of at least so many functions of one type is filled as they are called, if no guest can tell; 0: at once
 }
 
 // Result is an instrumented module.
@@ -87,11 +88,12 @@ func Instrument(bin []byte, cfg Config) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	m := &module{bin: bin, cfg: cfg, out: map[byte]*vector{}}
+	m := &module{bin: bin, cfg: cfg, out: map[byte]*vector{}, refs: map[uint32]int32{}}
 	if err := m.read(known); err != nil {
 		return Result{}, m.name(err, custom)
 	}
 	m.writeData()
+	m.planLate()
 	if err := m.writeCode(); err != nil {
 		return Result{}, m.name(err, custom)
 	}

@@ -159,23 +159,26 @@ type module struct {
 	cfg Config
 	out map[byte]*vector // the sections to write that are vectors
 
-	types       []funcType
-	imported    []uint32 // the types of imported functions
-	defined     []uint32 // the types of defined functions
-	globals     int      // imported and defined, like the numbers that follow
-	mutable     int      // globals that can change
-	tables      int
-	memories    int
-	ownMemory   bool   // the memory is defined here
-	pages       uint32 // minimum of the memory that is defined here
-	elements    int
-	segments    []dataSegment
-	initsActive bool // a memory.init names an active segment
-	entries     int  // of all element segments
-	start       []byte
-	bodies      reader // the functions of the code section
-	dataCount   bool   // there is a data count section
-	added       added
+	types            []funcType
+	imported         []uint32 // the types of imported functions
+	defined          []uint32 // the types of defined functions
+	globals          int      // imported and defined, like the numbers that follow
+	mutable          int      // globals that can change
+	tables           int
+	ownTables        []table // those that are defined here
+	tableSeen        bool    // a table is exported, or code does more than call through it
+	memories         int
+	ownMemory        bool   // the memory is defined here
+	pages            uint32 // minimum of the memory that is defined here
+	elements         int
+	segments         []dataSegment
+	initsActive      bool // a memory.init names an active segment
+	entries          int  // of all element segments
+	functionSegments []functionSegment
+	start            []byte
+	bodies           reader // the functions of the code section
+	dataCount        bool   // there is a data count section
+	added            added
 
 	light    []uint8 // by defined function: what a call of it costs, when it has no check of its own; else 0
 	taken    []bool  // by defined function: it may be called through a reference
@@ -186,6 +189,9 @@ type module struct {
 
 	compiling compiling
 
+	late *lateTable       // nil: none
+	refs map[uint32]int32 // by function of which code makes references: where the reference is kept
+
 	newSegments []uint32 // by data segment: its index after merging; nil: all as before
 	image       Image
 	stats       Stats
@@ -195,12 +201,14 @@ type module struct {
 func (m *module) functions() int { return len(m.imported) + len(m.defined) }
 
 // typeOf is the type of the function of an index.
-func (m *module) typeOf(fn uint32) funcType {
-	i := int(fn)
-	if i < len(m.imported) {
-		return m.types[m.imported[i]]
+func (m *module) typeOf(fn uint32) funcType { return m.types[m.typeIndex(fn)] }
+
+// typeIndex is the index of that type.
+func (m *module) typeIndex(fn uint32) uint32 {
+	if int(fn) < len(m.imported) {
+		return m.imported[fn]
 	}
-	return m.types[m.defined[i-len(m.imported)]]
+	return m.defined[int(fn)-len(m.imported)]
 }
 
 // vec is a section to write.

@@ -53,6 +53,7 @@ const (
 	opI32Sub          byte = 0x6b
 	opI32Mul          byte = 0x6c
 	opI32DivU         byte = 0x6e
+	opI32RemU         byte = 0x70
 	opI32And          byte = 0x71
 	opI32Or           byte = 0x72
 	opI32Shl          byte = 0x74
@@ -163,6 +164,7 @@ func (c *code) next() instruction {
 		in.x = r.index("global", m.globals)
 	case op == opTableGet || op == opTableSet:
 		in.x = r.index("table", m.tables)
+		m.tableSeen = true
 	case op >= firstMemoryAccess && op <= lastMemoryAccess:
 		c.memoryArgument()
 	case op == opMemorySize || op == opMemoryGrow:
@@ -231,7 +233,9 @@ func (c *code) memoryIndex() {
 
 func (c *code) bulk(in *instruction) {
 	r, m := &c.r, c.m
-	switch in.sub = r.u32(); in.sub {
+	in.sub = r.u32()
+	m.tableSeen = m.tableSeen || in.sub >= bulkTableInit && in.sub <= bulkTableFill
+	switch in.sub {
 	case 0, 1, 2, 3, 4, 5, 6, 7:
 	case bulkMemoryInit:
 		in.x = r.index("data segment", len(m.segments))

@@ -53,6 +53,8 @@ func FuzzGeneratedModulesDoTheSame(f *testing.F) {
 			{"compiler", instrument.Config{Period: 1, Skip: instrument.Stack}},
 			{"compiler", instrument.Config{Skip: instrument.Meter}},
 			{"interpreter", instrument.Config{Period: 50}},
+			{"compiler", instrument.Config{Late: 1}},
+			{"interpreter", instrument.Config{Late: 1, Skip: instrument.Meter}},
 		} {
 			r, err := instrument.Instrument(bin, v.cfg)
 			if err != nil {

@@ -23,6 +23,7 @@ type code struct {
 // shape is what the first walk over a function tells the second.
 type shape struct {
 	calls    bool   // it calls a function, in whatever way
+	through  bool   // it calls one through a table
 	deep     bool   // it calls one that may itself call
 	charged  bool   // it has an instruction that is charged by its operands
 	lengths  bool   // one of them is a memory.fill or memory.copy
@@ -167,6 +168,7 @@ func (c *code) step(in *instruction, stack *stackUse) {
 		case opCall, opCallIndirect, opReturnCall, opReturnIndirect:
 			c.calls = true
 			c.deep = c.deep || !c.m.lightCall(in)
+			c.through = c.through || in.op == opCallIndirect || in.op == opReturnIndirect
 			c.bind(f)
 		}
 		if charged(in) {

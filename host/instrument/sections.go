@@ -152,6 +152,7 @@ func (m *module) readExports(r *reader) {
 			v.b = uleb(v.b, m.open(r))
 		case kind == kindTable:
 			v.b = uleb(v.b, r.index("table", m.tables))
+			m.tableSeen = true
 		case kind == kindMemory:
 			v.b = uleb(v.b, r.index("memory", m.memories))
 		case kind == kindGlobal:
@@ -201,7 +202,7 @@ func (m *module) constant(r *reader, out []byte) []byte {
 		case op == opRefNull:
 			r.refType()
 		case op == opRefFunc:
-			out = uleb(append(out, op), m.reference(r))
+			out = uleb(append(out, op), m.referred(m.reference(r)))
 			continue
 		case op == prefixVector:
 			if sub := r.u32(); r.err == nil && sub != vectorConst {
@@ -217,14 +218,11 @@ func (m *module) constant(r *reader, out []byte) []byte {
 	return out
 }
 
-// reference reads the index of a function of which a reference is made, and returns the index to write.
+// reference reads the index of a function of which a reference is made.
 func (m *module) reference(r *reader) uint32 {
 	fn := r.index("function", m.functions())
-	if r.err != nil {
-		return 0
-	}
-	if i := int(fn) - len(m.imported); i >= 0 {
+	if i := int(fn) - len(m.imported); r.err == nil && i >= 0 {
 		m.taken[i] = true
 	}
-	return m.referred(fn)
+	return fn
 }

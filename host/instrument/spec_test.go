@@ -25,7 +25,7 @@ var specSets = []struct {
 	features api.CoreFeatures
 }{
 	{"v1", api.CoreFeaturesV1},
-	{"v2", api.CoreFeaturesV2},
+	{"v2", api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall},
 	{"tail-call", api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall},
 	{"extended-const", api.CoreFeaturesV2 | experimental.CoreFeaturesExtendedConst},
 }
@@ -39,7 +39,7 @@ var specVariants = []struct {
 	cfg  instrument.Config
 }{
 	{"all with a period of 1", instrument.Config{Period: 1, Stack: specStack}},
-	{"all with a period of 100 and an image", instrument.Config{Period: 100, Stack: specStack, Image: 1}},
+	{"all with a period of 100, an image and late tables", instrument.Config{Period: 100, Stack: specStack, Image: 1, Late: 1}},
 	{"all", instrument.Config{Stack: specStack}},
 	{"meter", instrument.Config{Skip: instrument.Stack | instrument.Tables | instrument.Merge}},
 	{"stack", instrument.Config{Stack: specStack, Skip: instrument.Meter | instrument.Tables | instrument.Merge}},
@@ -72,6 +72,9 @@ func TestSpecificationTestsEndTheSameWay(t *testing.T) {
 					checkPlain(t, filepath.Base(file), want)
 					commands += len(want)
 					for _, v := range variants {
+						if !set.features.IsEnabled(experimental.CoreFeaturesTailCall) {
+							v.cfg.Late = 0
+						}
 						got := s.run(cfg, func(b []byte) (instrument.Result, error) { return instrument.Instrument(b, v.cfg) })
 						compare(t, v.name, filepath.Base(file), got, want)
 					}

@@ -25,6 +25,7 @@ func (m *module) readTables(r *reader) {
 		low += uint64(t.low)
 	}
 	m.tables += n
+	m.ownTables = tables
 	if m.cfg.has(Tables) {
 		if limit := uint64(m.cfg.Tables); r.err == nil && low > limit {
 			r.fail(TooLarge, "the tables have at least %d elements together, at most %d are allowed", low, limit)

@@ -26,11 +26,12 @@ func TestOutputBelongsToVersion(t *testing.T) {
 		modules = append(modules, bin)
 	}
 	for _, bin := range modules {
-		r, err := instrument.Instrument(bin, instrument.Config{})
+		r, err := instrument.Instrument(bin, instrument.Config{Image: 1, Late: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		h.Write(r.Module)
+		h.Write(r.Image.Data)
 	}
 	got := fmt.Sprintf("version %d: %x\n", instrument.Version, h.Sum(nil))
 	file := filepath.Join("testdata", "version.golden")

@@ -63,6 +63,12 @@ func (m *module) writeAdded() {
 	if m.cfg.has(Stack) {
 		m.addGlobal(StackGlobal, m.level(), typeI32, opI32Const, m.cfg.Stack)
 	}
+	for _, g := range m.added.globals {
+		m.vec(sectionGlobal).add(g)
+	}
+	if n := uint32(len(m.refs)); n > 0 {
+		m.vec(sectionTable).add(uleb(uleb([]byte{typeFuncRef, 1}, n), n))
+	}
 }
 
 func (m *module) addGlobal(name string, index uint32, typ, op byte, value int32) {
