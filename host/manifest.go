@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -17,7 +18,8 @@ import (
 var _ jobhost.DataChecker = (*Host)(nil)
 
 // ReadManifest finds the manifest of a module's file, without reading what is in it: the file beside it, else its section. A
-// module that cannot be read has none.
+// module that cannot be read has none. The file beside it is left out if it belongs to neither root, nor the module's owner, nor the
+// user of this process.
 func ReadManifest(file string) jobhost.ManifestText { return readManifest(file, false) }
 
 // ReadManifests does so with every module of a plugin folder, in the order of their names, and refuses files that others may
@@ -42,30 +44,43 @@ func modulesIn(dir string) (files []string, err error) {
 }
 
 func readManifest(file string, private bool) jobhost.ManifestText {
+	m := moduleFile{name: file, private: private}
 	f, err := os.OpenFile(file, os.O_RDONLY|openNonblocking, 0)
-	if err != nil {
-		return manifestOf(file, nil, 0, private)
+	if err == nil {
+		defer func() { _ = f.Close() }() // it was only read
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			m.info, m.data, m.size = info, f, info.Size()
+		}
 	}
-	defer func() { _ = f.Close() }() // it was only read
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return manifestOf(file, nil, 0, private)
-	}
-	return manifestOf(file, f, info.Size(), private)
+	text, _ := m.manifest() // the host says what is left out
+	return text
 }
 
-// manifestOf finds the manifest of a module that has size bytes.
-func manifestOf(file string, module io.ReaderAt, size int64, private bool) jobhost.ManifestText {
-	stem := strings.TrimSuffix(file, extension)
-	t := jobhost.ManifestText{Plugin: filepath.Base(stem), File: file, Name: stem + jobhost.ManifestExtension}
-	if t.Data, t.Err = readSide(t.Name, private); t.Data == nil && t.Err == nil {
-		t.Name, t.JSON = file+"#"+jobhost.ManifestSection, true
-		t.Data, t.Err = section(module, size)
+// moduleFile is a module whose manifest is asked for.
+type moduleFile struct {
+	name    string
+	private bool        // only its owner may be able to write what is beside it
+	info    fs.FileInfo // nil: it cannot be read
+	data    io.ReaderAt
+	size    int64
+}
+
+// manifest finds the manifest. What is left out is a file beside the module that is somebody else's.
+func (m moduleFile) manifest() (t jobhost.ManifestText, leftOut error) {
+	stem := strings.TrimSuffix(m.name, extension)
+	t = jobhost.ManifestText{Plugin: filepath.Base(stem), File: m.name, Name: stem + jobhost.ManifestExtension}
+	t.Data, t.Err = readSide(t.Name, m.info, m.private)
+	if foreign, ok := errors.AsType[*foreignError](t.Err); ok {
+		leftOut, t.Err = foreign, nil
+	}
+	if t.Data == nil && t.Err == nil {
+		t.Name, t.JSON = m.name+"#"+jobhost.ManifestSection, true
+		t.Data, t.Err = section(m.data, m.size)
 	}
 	if t.Err != nil {
 		t.Data = nil
 	}
-	return t
+	return t, leftOut
 }
 
 // statSide is what is known about the file beside a module; nil: there is none.
@@ -115,6 +130,18 @@ func (h *Host) CheckData(ctx context.Context, plugin jobhost.Name, data json.Raw
 	return schema.Check(ctx, data, whole)
 }
 
+// WithSchema lists the plugins whose manifest has a schema. See [jobhost.DataChecker].
+func (h *Host) WithSchema() (keys []jobhost.Name) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	for key, p := range h.plugins {
+		if p.manifest.Data != nil {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
 // refuseData is the outcome of a run whose data the plugin does not take. It may have been changed since the job was defined.
 func refuseData(ctx context.Context, schema jobhost.DataSchema, call jobhost.Call) (jobhost.Outcome, bool) {
 	if schema == nil {
@@ -140,6 +167,7 @@ type version struct {
 	text     jobhost.ManifestText
 	info     fs.FileInfo // of the module's file as it was read; nil: it could not be
 	side     fs.FileInfo // of the file beside it as it was before
+	leftOut  error       // why the file beside it does not count; nil: it does, or there is none
 }
 
 // read reads a module's file and its manifest.
@@ -148,7 +176,7 @@ func (h *Host) read(p *plugin) (v version, bin []byte, digest string, err error)
 	if bin, digest, v.info, err = readModule(p.file, p.private); err != nil {
 		return v, nil, "", err
 	}
-	v.text = manifestOf(p.file, bytes.NewReader(bin), int64(len(bin)), p.private)
+	v.text, v.leftOut = moduleFile{p.file, p.private, v.info, bytes.NewReader(bin), int64(len(bin))}.manifest()
 	if v.manifest, err = h.understand(v.text); err != nil {
 		return v, nil, "", err
 	}
@@ -166,5 +194,7 @@ func sameFile(a, b fs.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}
-	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
+	owner, _ := ownerOf(a)
+	now, _ := ownerOf(b)
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode() && owner == now
 }

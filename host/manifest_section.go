@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/jobhost/jobhost"
 )
@@ -113,50 +110,4 @@ func section(r io.ReaderAt, size int64) ([]byte, error) {
 		return nil, errTwoSections
 	}
 	return found[0].data, nil
-}
-
-// openSide opens a side file; a private one only if it is in its folder, whatever symbolic links there are. Whoever may put a
-// link there must not read in messages what the host may read elsewhere.
-func openSide(file string, private bool) (*os.File, error) {
-	if !private {
-		return os.OpenFile(file, os.O_RDONLY|openNonblocking, 0)
-	}
-	dir, err := os.OpenRoot(filepath.Dir(file))
-	if err != nil {
-		return nil, err
-	}
-	f, err := dir.OpenFile(filepath.Base(file), os.O_RDONLY|openNonblocking, 0)
-	if info, e := dir.Lstat(filepath.Base(file)); e == nil && info.Mode().Type() == fs.ModeSymlink && err != nil {
-		err = errors.New("it is a symbolic link to no file of the plugin folder; put the file itself there")
-	}
-	return f, errors.Join(err, dir.Close())
-}
-
-// readSide reads a side file, which only its owner may be able to write when private is set. No file is no data.
-func readSide(file string, private bool) (data []byte, err error) {
-	f, err := openSide(file, private)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", file)
-	case private && checksModes && info.Mode().Perm()&0o022 != 0:
-		return nil, fmt.Errorf("%s: mode is %#o, so group or others may write it; chmod go-w it", file, info.Mode().Perm())
-	}
-	data, err = io.ReadAll(io.LimitReader(f, jobhost.MaxManifest+1))
-	if len(data) > jobhost.MaxManifest {
-		return nil, fmt.Errorf("%s has more than %s, which is the most for a manifest", file, size(jobhost.MaxManifest))
-	}
-	if data == nil {
-		data = []byte{} // an empty file is a manifest that says nothing
-	}
-	return data, err
 }

@@ -136,13 +136,16 @@ func (h *Host) load(ctx context.Context, p *plugin, settled chan struct{}) error
 	if counts && err == nil && p.private {
 		h.shelf.put(ctx, v.manifest.Key, v.module.digest, bin) // not before it is known to be the key's
 	}
-	switch {
-	case !counts, jobhost.CodeOf(err) == jobhost.Canceled: // the host closes, which says nothing about the plugin
+	if !counts || jobhost.CodeOf(err) == jobhost.Canceled { // the host closes, which says nothing about the plugin
 		return err
-	case err != nil:
+	}
+	if v.leftOut != nil {
+		h.log.WarnContext(ctx, "manifest left out", slog.String("plugin", p.key), slog.String("problem", v.leftOut.Error()))
+	}
+	if err != nil {
 		h.log.WarnContext(ctx, "plugin refused", slog.String("plugin", p.key), slog.String("file", p.file),
 			slog.String("problem", err.Error()), slog.Bool("old_version_runs", old))
-	default:
+	} else {
 		h.log.InfoContext(ctx, "plugin ready", slog.String("plugin", p.key), slog.String("file", p.file),
 			slog.String("digest", v.module.digest), slog.String("kind", v.module.kind))
 	}
