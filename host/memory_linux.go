@@ -87,7 +87,7 @@ func (r *region) bytes(size uint64) []byte { return r.mapped[:size:size] }
 
 const (
 	mostKept   = 512 // pages that stay in memory when a region is cleaned
-	dropsEvery = 64  // cleanings after which none does, since guests may have stopped to use what a former one did
+	dropsEvery = 256 // cleanings after which none does, since guests may have stopped to use what a former one did
 )
 
 // clean brings back the image and zeros. The first pages that were written stay and are written again: a guest in Go

@@ -8,7 +8,7 @@ import (
 
 // Version changes whenever the output for some module would change. It belongs into the key of a cache of outputs,
 // beside the digest of the module and the [Config].
-const Version = 4
+const Version = 5
 
 // What the host provides and reads.
 const (

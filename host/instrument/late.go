@@ -1,6 +1,9 @@
 package instrument
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // lateTable is a table whose references are made when functions are first called through it, and not one after the other
 // when the module is instantiated. Making one takes wazero 0.1 µs and 60 bytes, and Go's compiler puts every function into
@@ -12,9 +15,12 @@ import "fmt"
 //
 // No guest can tell: nothing but calls looks into the table, and a call that traps for the type of the function does so for
 // the stub's too, which is the same. Functions of other types than the one that most have are put into their places at once.
+// Go's table begins with 4,096 empty places, so those before the first function are left out: a call of one ends as a call
+// beyond the table does.
 type lateTable struct {
 	typ    uint32   // of the functions that come late
-	places []uint32 // by place: one more than the function that belongs there; 0: none
+	first  int      // the place that becomes the first one: those before it are empty
+	places []uint32 // by place from then on: one more than the function that belongs there; 0: none
 	count  int      // of those that come late
 	stub   uint32
 	noted  uint32 // the global with the place of the last call
@@ -23,7 +29,8 @@ type lateTable struct {
 const (
 	maxLatePlaces = 1 << 17 // places of a table
 	maxLateRuns   = 100     // rows of places with stubs, each of which takes a call at the start
-	latePart      = 64      // places for which one function makes the references
+	latePartShift = 6
+	latePart      = 1 << latePartShift // places for which one function makes the references
 )
 
 // What a reference that comes late costs a compiler: bytes at its peak and until the module is done, and nanoseconds.
@@ -48,6 +55,8 @@ func (m *module) planLate() {
 		return
 	}
 	m.late = l
+	m.ownTables[0].low -= uint32(l.first)
+	m.writeTables()
 	l.noted = m.addedGlobal(append(sleb([]byte{typeI32, 1, opI32Const}, 0), opEnd))
 	l.makeStub(m)
 	l.makeStart(m, rows)
@@ -76,6 +85,8 @@ func (m *module) latePlaces() *lateTable {
 			l.places[int(s.offset)+i] = fn + 1
 		}
 	}
+	l.first = max(0, slices.IndexFunc(l.places, func(p uint32) bool { return p > 0 }))
+	l.places = l.places[l.first:]
 	counts := map[uint32]int{}
 	for _, p := range l.places {
 		if p > 0 {
@@ -117,7 +128,7 @@ func (l *lateTable) makeStub(m *module) {
 		}
 	}
 	fetch := m.addedFunc("jobhost.fetch", m.typed(typeLevel), 0, func() asm {
-		return asm{}.choose(most+1, asm{}.op(opLocalGet, 0).i32(latePart).op(opI32DivU), func(part int) asm {
+		return asm{}.choose(most+1, asm{}.op(opLocalGet, 0).i32(latePartShift).op(opI32ShrU), func(part int) asm {
 			if _, ok := parts[part]; !ok {
 				return nil
 			}
@@ -137,7 +148,7 @@ func (l *lateTable) makeStub(m *module) {
 func (l *lateTable) makePart(m *module, part int) uint32 {
 	places := l.places[part*latePart : min((part+1)*latePart, len(l.places))]
 	return m.addedFunc(fmt.Sprintf("jobhost.fetch%d", part), m.typed(typeLevel), 0, func() asm {
-		return asm{}.choose(len(places), asm{}.op(opLocalGet, 0).i32(latePart).op(opI32RemU), func(i int) asm {
+		return asm{}.choose(len(places), asm{}.op(opLocalGet, 0).i32(latePart-1).op(opI32And), func(i int) asm {
 			if p := places[i]; p > 0 && m.typeIndex(p-1) == l.typ {
 				return asm{}.op(opLocalGet, 0).op(opRefFunc, m.referred(p-1)).op(opTableSet, 0).op(opReturn)
 			}
@@ -187,6 +198,9 @@ func (l *lateTable) writeElements(m *module) {
 // note writes, before a call through the table, that it goes to the place on top of the operands.
 func (e *emitter) note() {
 	if l := e.m.late; l != nil {
+		if l.first > 0 {
+			e.out = e.out.i32(int32(l.first)).op(opI32Sub)
+		}
 		e.out = e.out.op(opLocalTee, e.place).op(opGlobalSet, l.noted).op(opLocalGet, e.place)
 	}
 }

@@ -53,7 +53,6 @@ const (
 	opI32Sub          byte = 0x6b
 	opI32Mul          byte = 0x6c
 	opI32DivU         byte = 0x6e
-	opI32RemU         byte = 0x70
 	opI32And          byte = 0x71
 	opI32Or           byte = 0x72
 	opI32Shl          byte = 0x74

@@ -33,9 +33,14 @@ func (m *module) readTables(r *reader) {
 		}
 		share(tables, uint32(uint64(m.cfg.Tables)-low))
 	}
-	v := m.vec(sectionTable)
-	v.n = n
-	for _, t := range tables {
+	m.writeTables()
+}
+
+// writeTables writes the tables that are defined here.
+func (m *module) writeTables() {
+	v := &vector{n: len(m.ownTables)}
+	m.out[sectionTable] = v
+	for _, t := range m.ownTables {
 		v.b = uleb(append(v.b, t.ref, t.flags), t.low)
 		if t.flags == 1 {
 			v.b = uleb(v.b, t.high)
