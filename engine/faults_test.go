@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/jobhost/jobhost"
 )
@@ -278,6 +279,28 @@ func TestTurnsThatFail(t *testing.T) {
 		w.until(hour + 12*minute)
 		if got := strings.Count(log.String(), "turns succeed again"); got != 1 {
 			w.Errorf("told %d times of the end, want once\n%s", got, log)
+		}
+		stop()
+	})
+
+	eachStore(t, "the log is not told of a trouble each time that it comes back", func(w *world) {
+		s, log := &faulty{Store: w.store}, &strings.Builder{}
+		w.store, w.cfg.Log = s, slog.New(slog.NewTextHandler(log, nil))
+		w.define(job("j", "cron * * * * * *"))
+		stop := w.serve()
+		w.until(minute)
+		for i := range 120 {
+			s.set(unreachable, nil)
+			w.until(minute + time.Duration(2*i+1)*second + second/2)
+			s.set(nil, nil)
+			w.until(minute + time.Duration(2*i+2)*second + second/2)
+			is(w, "problem", w.eng().Problem(), nil)
+		}
+		w.until(7 * minute)
+		for text, most := range map[string]int{"a turn failed": 1, "turns keep failing": 4, "turns succeed again": 1} {
+			if got := strings.Count(log.String(), text); got < 1 || got > most {
+				w.Errorf("told %d times that %s, want 1 to %d times", got, text, most)
+			}
 		}
 		stop()
 	})

@@ -12,9 +12,13 @@ import (
 // everything else that the log has of it.
 const complainEvery = time.Minute
 
+// calmAfter is how many poll intervals must pass without a turn that fails for a trouble to be over.
+const calmAfter = 3
+
 // trouble is what keeps turns from being done. The zero value: nothing does.
 type trouble struct {
-	err    error
+	err    error     // nil: a turn was stored since
+	last   error     // the same, also then
 	since  time.Time // of the first turn that failed
 	at     time.Time // of the last
 	told   time.Time // when the log was last told
@@ -31,7 +35,7 @@ func (e *Engine) Problem() error {
 
 // problem is Problem for a caller that holds mu.
 func (e *Engine) problem() error {
-	if time.Since(e.trouble.at) > 3*e.cfg.PollInterval {
+	if time.Since(e.trouble.at) > calmAfter*e.cfg.PollInterval {
 		return nil
 	}
 	return e.trouble.err
@@ -42,13 +46,14 @@ func (e *Engine) suffer(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := time.Now()
-	if e.problem() == nil {
-		e.trouble = trouble{since: now}
+	t := &e.trouble
+	if now.Sub(t.at) > calmAfter*e.cfg.PollInterval {
+		*t = trouble{since: now}
 	}
-	if !sameTrouble(err, e.trouble.err) {
-		e.trouble.told = time.Time{}
+	if !sameTrouble(err, t.last) {
+		t.told = time.Time{}
 	}
-	e.trouble.err, e.trouble.at = err, now
+	t.err, t.last, t.at = err, err, now
 }
 
 // complain notes that the loop's turn failed, and tells the log of a trouble that is new or was not told lately.
@@ -73,15 +78,26 @@ func (e *Engine) complain(ctx context.Context, err error) {
 	}
 }
 
-// relieved ends a trouble, since a turn was stored, and tells the log if it was told of the trouble.
-func (e *Engine) relieved(ctx context.Context) {
+// relieved ends a trouble, since a turn was stored. That it was there is kept: on a store that is about full, turns that fail
+// and turns that succeed alternate.
+func (e *Engine) relieved() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.trouble.err = nil
+}
+
+// calm tells the log that the trouble which it was told of is over, once no turn has failed for a while.
+func (e *Engine) calm(ctx context.Context) {
 	e.mu.Lock()
 	past := e.trouble
-	e.trouble = trouble{}
+	over := past.failed > 0 && e.problem() == nil && time.Since(past.at) >= calmAfter*e.cfg.PollInterval
+	if over {
+		e.trouble = trouble{}
+	}
 	e.mu.Unlock()
-	if past.failed > 0 {
+	if over {
 		e.log.InfoContext(ctx, "turns succeed again", slog.Int("failed", past.failed),
-			slog.Duration("for", time.Since(past.since).Round(time.Second)))
+			slog.Duration("for", past.at.Sub(past.since).Round(time.Second)))
 	}
 }
 

@@ -46,6 +46,7 @@ func (e *Engine) loop(ctx context.Context, over <-chan struct{}, timer *time.Tim
 			e.complain(ctx, err)
 			wake = nil // a store that fails is not asked more often because runs end
 		} else {
+			e.calm(ctx)
 			wait = e.sleep(ctx)
 		}
 		timer.Reset(wait)
@@ -152,7 +153,7 @@ func (e *Engine) newTurn(now time.Time, slots int, noLogs bool) *turn {
 
 // succeeded acts on what a turn has stored: answers, reports, and dispatches the runs that it started.
 func (e *Engine) succeeded(ctx context.Context, t *turn, done []*ending, cmds []*command) {
-	e.relieved(ctx)
+	e.relieved()
 	e.held = t.newHeld
 	if t.logs != nil {
 		e.logs = nil
