@@ -7,7 +7,7 @@ import (
 
 // lateTable is a table whose references are made when functions are first called through it, and not one after the other
 // when the module is instantiated. Making one takes wazero 0.1 µs and 60 bytes, and Go's compiler puts every function into
-// the table: of a run of a small guest that is a third, and it calls 130 of its 2,250 functions through the table.
+// the table: of a run of a small guest that is a quarter, and it calls 130 of its 2,250 functions through the table.
 //
 // Until then a stub stands in each place. Every call through the table notes the place in a global, from which the stub
 // knows which reference to put there. Then it calls that function in its own stead, by a tail call, so that no trace shows

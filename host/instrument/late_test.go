@@ -200,3 +200,11 @@ func TestGeneratedTablesAreLate(t *testing.T) {
 		t.Errorf("%d of 150 modules have a late table, want some of both", late)
 	}
 }
+
+// TestTheTableOfGoIsLate is what all this is for: Go's compiler puts every function into the table.
+func TestTheTableOfGoIsLate(t *testing.T) {
+	r, err := instrument.Instrument(goWork(t), instrument.Config{Late: 512})
+	if err != nil || !isLate(r) {
+		t.Errorf("late: %t, %v; want a late table", isLate(r), err)
+	}
+}

@@ -28,7 +28,7 @@ func TestProgramsOfOtherLanguagesRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := instrument.Instrument(bin, instrument.Config{Period: 1000})
+			r, err := instrument.Instrument(bin, instrument.Config{Period: 1000, Late: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +68,7 @@ func TestEveryProgramCompiles(t *testing.T) {
 			return nil //nolint:nilerr // a module of threads, exceptions and the like
 		}
 		programs++
-		r, err := instrument.Instrument(bin, instrument.Config{})
+		r, err := instrument.Instrument(bin, instrument.Config{Late: 1})
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
 			return nil
