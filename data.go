@@ -55,7 +55,7 @@ func CheckData(data json.RawMessage) error {
 	case len(data) > MaxData:
 		return fmt.Errorf("data has %d bytes, at most %d are allowed", len(data), MaxData)
 	case !bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")):
-		return fmt.Errorf("data is %.20s…; want a JSON object", data)
+		return fmt.Errorf("data is %s; want a JSON object", beginning(data))
 	}
 	if err := json.Unmarshal(data, &map[string]json.RawMessage{}); err != nil {
 		return fmt.Errorf("data is no JSON object: %w", err)
@@ -64,6 +64,16 @@ func CheckData(data json.RawMessage) error {
 		return fmt.Errorf("data is nested %d levels deep, at most %d are allowed", depth, MaxDataDepth)
 	}
 	return nil
+}
+
+// beginning is the first 20 characters of what should be data, and whether there are more.
+func beginning(data json.RawMessage) string {
+	const most = 20
+	text := []rune(string(bytes.TrimSpace(data[:min(len(data), 4*most+4)])))
+	if len(text) > most {
+		return string(text[:most]) + "…"
+	}
+	return string(text)
 }
 
 // DataDepth counts the levels of objects and arrays in data, which is JSON. It does not check that it is.

@@ -12,6 +12,9 @@ import (
 // TimeoutLimit is the longest time limit of a run and the longest wait before a retry: 30 days.
 const TimeoutLimit = 720 * time.Hour
 
+// MaxTriggers is how many triggers a job may have. They are read and written together.
+const MaxTriggers = 100
+
 // The values that a definition has where its author says nothing.
 const (
 	DefaultPriority     = 5
@@ -29,7 +32,7 @@ const (
 type JobDef struct {
 	Name               Name
 	Plugin             Name
-	Triggers           []TriggerDef
+	Triggers           []TriggerDef    // at most [MaxTriggers]
 	Data               json.RawMessage // a JSON object, or empty
 	AllowConcurrent    bool            // false: at most one run at a time in the whole cluster
 	RunOnEveryInstance bool            // a local job, SPEC 14
@@ -88,7 +91,12 @@ func (d JobDef) Check() error {
 	if d.HistoryLimit < 0 {
 		bad("history_limit", fmt.Errorf("%d is negative; want 0 for no limit, or more", d.HistoryLimit))
 	}
-	for i, t := range d.Triggers {
+	triggers := d.Triggers
+	if n := len(triggers); n > MaxTriggers {
+		bad("triggers", fmt.Errorf("the job has %d, at most %d are allowed", n, MaxTriggers))
+		triggers = nil // the others say nothing more
+	}
+	for i, t := range triggers {
 		where := fmt.Sprintf("trigger %q", t.Name)
 		bad(where, name(t.Name))
 		if p := reserved(t.Name); p != "" {

@@ -3,6 +3,7 @@ package jobhost_test
 import (
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,19 @@ func problems(t *testing.T, d jobhost.JobDef) []string {
 	return list
 }
 
+// manyTriggers is a job with n triggers, from the hundred-and-second on without a name.
+func manyTriggers(n int) jobhost.JobDef {
+	d := jobhost.NewJob("j", "p")
+	for i := range n {
+		name := ""
+		if i <= jobhost.MaxTriggers {
+			name = "t" + strconv.Itoa(i)
+		}
+		d.Triggers = append(d.Triggers, jobhost.NewTrigger(name, "every 1h"))
+	}
+	return d
+}
+
 func TestDefinitions(t *testing.T) {
 	hourly := func(name jobhost.Name) jobhost.TriggerDef { return jobhost.NewTrigger(name, "every 1h") }
 	for _, tt := range []struct {
@@ -49,6 +63,9 @@ func TestDefinitions(t *testing.T) {
 		{"a trigger named retry", jobhost.NewJob("j", "p", hourly("retry")), ""},
 		{"S-06 a trigger with the schedule manual", jobhost.NewJob("j", "p", jobhost.NewTrigger("x", "manual")), "not for a trigger"},
 		{"a job without triggers", jobhost.NewJob("j", "p"), ""},
+		{"as many triggers as may be", manyTriggers(jobhost.MaxTriggers), ""},
+		{"one trigger too many", manyTriggers(jobhost.MaxTriggers + 1), "triggers: the job has 101, at most 100 are allowed"},
+		{"far too many triggers, of which no more is said", manyTriggers(100_000), "triggers: the job has 100000, at most 100 are allowed"},
 		{"a bad job name", jobhost.NewJob("J", "p"), "capital 'J'"},
 		{"a bad plugin name", jobhost.NewJob("j", "../p"), "plugin"},
 		{"a bad trigger name", jobhost.NewJob("j", "p", hourly("a b")), `trigger "a b"`},

@@ -1,9 +1,11 @@
 package jobhost
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -28,6 +30,57 @@ func ParseRunID(s string) (RunID, error) {
 		}
 	}
 	return "", fmt.Errorf("%q is no run id; want 32 lower-case hexadecimal digits", s)
+}
+
+// MinRunPrefix is how many digits of a run id must be there at least for it to be looked up. They tell runs of one minute
+// from those of others.
+const MinRunPrefix = 8
+
+// ParseRunPrefix returns s when it has the form of a run id or of its beginning, of at least [MinRunPrefix] digits.
+func ParseRunPrefix(s string) (string, error) {
+	if len(s) >= MinRunPrefix && len(s) <= 32 && strings.Trim(s, "0123456789abcdef") == "" {
+		return s, nil
+	}
+	return "", fmt.Errorf("%q is no run id; want 32 lower-case hexadecimal digits, or at least the first %d of them", s, MinRunPrefix)
+}
+
+// FindRunID returns the id that text stands for: text itself when it is whole, or else the only one that begins with it,
+// of the runs that s knows. Errors: NotFoundRun, InvalidDefinition for the beginning of several; what else asking s gives.
+func FindRunID(ctx context.Context, s Scheduler, text string) (RunID, error) {
+	if id, err := ParseRunID(text); err == nil {
+		return id, nil
+	}
+	const shown = 3
+	var runs []Run
+	if _, err := ParseRunPrefix(text); err == nil {
+		if runs, err = s.Runs(ctx, RunQuery{Prefix: text, Limit: shown}); err != nil {
+			return "", err
+		}
+	}
+	switch len(runs) {
+	case 0:
+		return "", &Error{
+			Code: NotFoundRun, Msg: fmt.Sprintf("run %q does not exist", text), Hint: "see jobhost run ls",
+			Params: map[string]any{"run": text},
+		}
+	case 1:
+		return runs[0].ID, nil
+	}
+	n, err := s.CountRuns(ctx, RunQuery{Prefix: text})
+	if err != nil {
+		return "", err
+	}
+	first := make([]string, len(runs))
+	for i := range runs {
+		first[i] = string(runs[i].ID)
+	}
+	msg := fmt.Sprintf("%d runs begin with %q: %s", n, text, strings.Join(first, ", "))
+	if n > len(first) {
+		msg += ", …"
+	}
+	return "", &Error{
+		Code: InvalidDefinition, Msg: msg, Hint: "give more digits of the id", Params: map[string]any{"run": text, "count": n},
+	}
 }
 
 // SpanID is the id of the root span of the run's trace: the id's last 16 digits.

@@ -1,6 +1,9 @@
 package jobhost_test
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,4 +51,80 @@ func TestParseRunID(t *testing.T) {
 			t.Fatalf("%s was read as %s, error %v", id, got, err)
 		}
 	})
+}
+
+func TestParseRunPrefix(t *testing.T) {
+	const id = "019b8d2fd4fa00112233445566778899"
+	for n := range len(id) + 1 {
+		if got, err := jobhost.ParseRunPrefix(id[:n]); (err == nil) != (n >= jobhost.MinRunPrefix) || err == nil && got != id[:n] {
+			t.Errorf("%q was read as %q, error %v", id[:n], got, err)
+		}
+	}
+	for _, s := range []string{id + "0", "019B8D2F", "019b8d2g", "019b8d2f ", "-19b8d2f"} {
+		if got, err := jobhost.ParseRunPrefix(s); err == nil || got != "" {
+			t.Errorf("%q was read as %q", s, got)
+		}
+	}
+}
+
+// known is a scheduler that knows some runs.
+type known struct {
+	jobhost.Scheduler
+	ids []jobhost.RunID
+	err error
+}
+
+func (k known) Runs(_ context.Context, q jobhost.RunQuery) (rs []jobhost.Run, err error) {
+	for _, id := range k.ids {
+		if r := (jobhost.Run{ID: id}); q.Matches(&r) && len(rs) < q.Limit {
+			rs = append(rs, r)
+		}
+	}
+	return rs, k.err
+}
+
+func (k known) CountRuns(_ context.Context, q jobhost.RunQuery) (int, error) {
+	n := 0
+	for _, id := range k.ids {
+		if r := (jobhost.Run{ID: id}); q.Matches(&r) {
+			n++
+		}
+	}
+	return n, k.err
+}
+
+func TestFindRunID(t *testing.T) {
+	var ids []jobhost.RunID
+	for i := range 5 {
+		ids = append(ids, jobhost.NewRunID(time.UnixMilli(0x019b8d2fd4fa), [10]byte{byte(i) << 4}))
+	}
+	const whole = "00000000000000000000000000000009"
+	for text, want := range map[string]struct {
+		id  jobhost.RunID
+		msg string
+	}{
+		whole:               {id: whole}, // nobody is asked
+		string(ids[2][:13]): {id: ids[2]},
+		string(ids[2][:31]): {id: ids[2]},
+		string(ids[2][:12]): {msg: `5 runs begin with "019b8d2fd4fa": ` + string(ids[0]+", "+ids[1]+", "+ids[2]) + ", …; give more digits of the id (SCHEDULING_VALIDATION_001)"},
+		"019b8d2fd4fb":      {msg: `run "019b8d2fd4fb" does not exist; see jobhost run ls (SCHEDULING_NOTFOUND_004)`},
+		"019b8d2":           {msg: `run "019b8d2" does not exist; see jobhost run ls (SCHEDULING_NOTFOUND_004)`},
+	} {
+		got, err := jobhost.FindRunID(t.Context(), known{ids: ids}, text)
+		msg := ""
+		if err != nil {
+			msg = err.Error()
+		}
+		if got != want.id || msg != want.msg {
+			t.Errorf("%q: got %q, %q; want %q, %q", text, got, msg, want.id, want.msg)
+		}
+	}
+	two := known{ids: slices.Clone(ids[:2])}
+	if _, err := jobhost.FindRunID(t.Context(), two, "019b8d2fd4fa"); err == nil || strings.Contains(err.Error(), "…") {
+		t.Errorf("of two: %v; want both named, and no more", err)
+	}
+	broken := errors.New("broken")
+	if _, err := jobhost.FindRunID(t.Context(), known{err: broken}, "019b8d2fd4fa"); !errors.Is(err, broken) {
+		t.Errorf("got %v, want the scheduler's error", err)
+	}
 }

@@ -57,4 +57,6 @@ type DataChecker interface {
 	// CheckData reports why a plugin would refuse the data of a run, as [DataSchema.Check] does. A plugin that is unknown, or
 	// takes any data, refuses none.
 	CheckData(ctx context.Context, plugin Name, data json.RawMessage, whole bool) error
+	// WithSchema lists the plugins that refuse some data; about others nobody need ask.
+	WithSchema() []Name
 }

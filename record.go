@@ -38,11 +38,11 @@ type Trigger struct {
 	OneShot     *OneShot // set on the engine's one-shots only
 }
 
-// Refusals says how many slots of a trigger did not become a run, why the last one did not, and when. A slot is one instant
-// of the schedule, and counts once.
+// Refusals says how many slots of a trigger did not become a run and never will, why the last one did not, and when. A slot is
+// one instant of the schedule, and counts once. One that waits, such as for a run of its job, is not among them.
 type Refusals struct {
 	Skipped   int       `json:"skipped,omitempty"`   // missed under the skip policy, or their make-up would fall outside the window
-	Blocked   int       `json:"blocked,omitempty"`   // found a run of their exclusive job in progress; the first of them may run later
+	Blocked   int       `json:"blocked,omitempty"`   // passed while a run of their exclusive job was in progress
 	Deadline  int       `json:"deadline,omitempty"`  // missed, and later than the start deadline
 	Collapsed int       `json:"collapsed,omitempty"` // missed under run_once, besides the one that the make-up run stands for
 	AtLeast   bool      `json:"atLeast,omitempty"`   // there were more: at most 10,000 are counted of what was missed together
@@ -78,7 +78,7 @@ type Run struct {
 	Priority     int32           `json:"priority"`
 	Data         json.RawMessage `json:"data,omitempty"` // merged
 	State        RunState        `json:"state"`
-	Node         string          `json:"node"`
+	Node         string          `json:"node,omitempty"`     // empty: it has not started
 	StartedAt    time.Time       `json:"startedAt,omitzero"` // zero: it has not started
 	EndedAt      time.Time       `json:"endedAt,omitzero"`   // of a Lost run the last that is known of it: its node's heartbeat, or its start if later
 	ErrorCode    Code            `json:"errorCode,omitempty"`
@@ -87,6 +87,14 @@ type Run struct {
 	Fuel         uint64          `json:"fuel,omitempty"`       // instructions, roughly
 	PeakMemory   uint64          `json:"peakMemory,omitempty"` // bytes
 	Progress     *Progress       `json:"progress,omitempty"`   // of a run in progress on the answering node; never stored
+}
+
+// ListedAt is the instant that gives a run its place in the history: its start, or if it ended without one, its end.
+func (r *Run) ListedAt() time.Time {
+	if r.StartedAt.IsZero() {
+		return r.EndedAt
+	}
+	return r.StartedAt
 }
 
 // Progress is how far a run says that it is.

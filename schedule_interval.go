@@ -12,6 +12,11 @@ import (
 func parseInterval(text string) (time.Duration, error) {
 	if !strings.Contains(text, ":") {
 		d, err := time.ParseDuration(text)
+		if days, is := strings.CutSuffix(text, "d"); is && err != nil {
+			if n, ok := digits(days, 0, 106751); ok {
+				return 0, fmt.Errorf("interval %q is not valid: there is no unit of days; want %dh", text, 24*n)
+			}
+		}
 		if err != nil {
 			return 0, fmt.Errorf("interval %q is not valid; want a duration such as 10m or 1h30m, or a clock value such as 00:10:00", text)
 		}

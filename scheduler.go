@@ -38,9 +38,12 @@ type Scheduler interface {
 	// Explain says why a job is not running now, by the first reason that holds in the order of SPEC 32.
 	// Errors: NotFoundJob.
 	Explain(ctx context.Context, name Name) (Explanation, error)
-	// Runs lists the history, newest start first. Enqueued runs that have not started stand before it, latest planned time
-	// first, when q names their ids or the state Pending. Errors: InvalidPage.
+	// Runs lists the history without the runs' data, the newest [Run.ListedAt] first. Enqueued runs that have not started stand
+	// before it, latest planned time first, when q names their ids, a prefix of these or the state Pending.
+	// Errors: InvalidPage, InvalidDefinition for a prefix that can be none.
 	Runs(ctx context.Context, q RunQuery) ([]Run, error)
+	// Run is one run with its data, also one that has not started. Errors: NotFoundRun.
+	Run(ctx context.Context, id RunID) (Run, error)
 	CountRuns(ctx context.Context, q RunQuery) (int, error)
 	// Plugins lists what jobs can refer to.
 	Plugins(ctx context.Context) ([]Plugin, error)
@@ -132,7 +135,7 @@ type JobStatus struct {
 	PauseReason string          `json:"pauseReason,omitempty"`
 	IsRunning   bool            `json:"isRunning"`
 	NextRun     time.Time       `json:"nextRun,omitzero"` // earliest due of its triggers, also while paused
-	Last        *Run            `json:"last,omitempty"`   // the run that ended last
+	Last        *Run            `json:"last,omitempty"`   // the run that ended last, without its data
 	Triggers    []TriggerStatus `json:"triggers"`
 }
 
@@ -162,8 +165,8 @@ type TriggerExplanation struct {
 	Trigger Name      `json:"trigger"`
 	State   string    `json:"state"`
 	Due     time.Time `json:"due,omitzero"`
-	Answer  string    `json:"answer"` // the first reason that holds, in the order of SPEC 32
-	Refused *Refusals `json:"refused,omitempty"`
+	Answer  string    `json:"answer"`            // what it waits for now: the first reason that holds, in the order of SPEC 32
+	Refused *Refusals `json:"refused,omitempty"` // firings that did not become runs; nil: there was none
 }
 
 // NextQuery asks for coming slots of a trigger, or of Schedule when it is set.

@@ -3,6 +3,7 @@ package jobhost
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -48,19 +49,22 @@ type Tx interface {
 	DeleteTriggers(keys ...TriggerKey) error
 	// Pending lists the manual- one-shots, in any state, whose runs will have these ids.
 	Pending(ids ...RunID) ([]Trigger, error)
+	// PendingIDs lists up to limit of those ids after the given one, in order, of one job or with "" of all.
+	PendingIDs(job Name, after RunID, limit int) ([]RunID, error)
 
 	Runs(ids ...RunID) ([]Run, error)
 	// OpenRuns lists runs that have not ended, of one node or with "" of all.
 	OpenRuns(node string) ([]Run, error)
-	// QueryRuns lists runs, newest start first, then by id. q.Limit is at least 1.
+	// QueryRuns lists runs without their data, the newest [Run.ListedAt] first, then by id. q.Limit is at least 1.
 	QueryRuns(q RunQuery) ([]Run, error)
 	// CountRuns counts them; it ignores q.Skip and q.Limit.
 	CountRuns(q RunQuery) (int, error)
-	// PutRuns writes runs. Job and StartedAt of a run never change, and an ended one is not written again.
+	// PutRuns writes runs. Job and StartedAt of a run never change, and an ended one is not written again. Only one that has
+	// ended can be without a StartedAt.
 	PutRuns(rs ...Run) error
 	// PruneRuns deletes up to limit runs that ended before an instant, with their logs and outputs, and returns how many.
 	PruneRuns(endedBefore time.Time, limit int) (int, error)
-	// PruneJobRuns does the same with a job's ended runs beyond its newest keep.
+	// PruneJobRuns does the same with a job's ended runs beyond its newest keep, in the order of QueryRuns.
 	PruneJobRuns(job Name, keep, limit int) (int, error)
 
 	AppendLog(id RunID, chunk []byte) error
@@ -107,13 +111,14 @@ type DueQuery struct {
 // RunQuery selects runs of the history. The zero value of a filter selects all.
 type RunQuery struct {
 	IDs     []RunID
+	Prefix  string // of the id; in a [Scheduler] at least [MinRunPrefix] digits
 	Job     Name
 	Trigger Name
 	States  []RunState
 	Kinds   []RunKind
 	Node    string
-	From    time.Time // started at or after
-	To      time.Time // started before
+	From    time.Time // started, or ended without a start, at or after
+	To      time.Time // the same, before
 	RetryOf RunID
 	Skip    int
 	Limit   int // in a [Scheduler] 1 to 1000, 0: 100
@@ -121,9 +126,9 @@ type RunQuery struct {
 
 // Matches reports whether r passes every filter of q. Stores use it for what their indices do not decide.
 func (q *RunQuery) Matches(r *Run) bool {
-	return in(q.IDs, r.ID) && is(q.Job, r.Job) && is(q.Trigger, r.Trigger) && in(q.States, r.State) && in(q.Kinds, r.Kind) &&
+	return in(q.IDs, r.ID) && strings.HasPrefix(string(r.ID), q.Prefix) && is(q.Job, r.Job) && is(q.Trigger, r.Trigger) && in(q.States, r.State) && in(q.Kinds, r.Kind) &&
 		is(q.Node, r.Node) && is(q.RetryOf, r.RetryOf) &&
-		(q.From.IsZero() || !r.StartedAt.Before(q.From)) && (q.To.IsZero() || r.StartedAt.Before(q.To))
+		(q.From.IsZero() || !r.ListedAt().Before(q.From)) && (q.To.IsZero() || r.ListedAt().Before(q.To))
 }
 
 func is[T comparable](want, got T) bool {

@@ -21,6 +21,8 @@ func TestRunQueryMatches(t *testing.T) {
 		{"the page does not filter", jobhost.RunQuery{Skip: 10, Limit: 1}, true},
 		{"one of the ids", jobhost.RunQuery{IDs: []jobhost.RunID{"b", "a"}}, true},
 		{"none of the ids", jobhost.RunQuery{IDs: []jobhost.RunID{"b"}}, false},
+		{"the beginning of its id", jobhost.RunQuery{Prefix: "a"}, true},
+		{"the beginning of another", jobhost.RunQuery{Prefix: "aa"}, false},
 		{"the job", jobhost.RunQuery{Job: "j"}, true},
 		{"another job", jobhost.RunQuery{Job: "jj"}, false},
 		{"the trigger", jobhost.RunQuery{Trigger: "t"}, true},
@@ -46,5 +48,17 @@ func TestRunQueryMatches(t *testing.T) {
 				t.Errorf("matches is %v, want %v", got, tt.want)
 			}
 		})
+	}
+	never := jobhost.Run{ID: "a", State: jobhost.RunCanceled, EndedAt: at}
+	if !never.ListedAt().Equal(at) || !run.ListedAt().Equal(at) {
+		t.Errorf("listed at %v and %v, want the end of what never started and the start of another, %v", never.ListedAt(), run.ListedAt(), at)
+	}
+	for _, q := range []jobhost.RunQuery{{From: at.Add(1)}, {To: at}} {
+		if q.Matches(&never) {
+			t.Errorf("%+v selects a run that ended without a start at %v", q, at)
+		}
+	}
+	if q := (jobhost.RunQuery{From: at, To: at.Add(1)}); !q.Matches(&never) {
+		t.Errorf("%+v does not select a run that ended without a start at %v", q, at)
 	}
 }

@@ -107,16 +107,16 @@ func TestDataOfManyValuesIsTaken(t *testing.T) {
 	}
 }
 
-// A store of an older version may have data so deep that no reader takes a list with it.
-func TestDeepDataDoesNotBreakLists(t *testing.T) {
+// A store of an older version may have data so deep that no reader takes an answer with it.
+func TestDeepDataDoesNotBreakAnswers(t *testing.T) {
 	deep := aRun
 	deep.Data = nested(9_998)
 	s := steady()
-	s.runs = func(jobhost.RunQuery) ([]jobhost.Run, error) { return []jobhost.Run{aRun, deep}, nil }
+	s.run = func(jobhost.RunID) (jobhost.Run, error) { return deep, nil }
 	s.trigger = func(context.Context, []jobhost.TriggerRequest) []jobhost.Result[jobhost.Run] { return ok(deep) }
 	h := handler(s)
 	for target, body := range map[string]string{
-		"GET /v1/runs?data=true": "", "POST /v1/jobs/a/trigger": `{}`, "POST /v1/jobs:trigger": `[{"job":"a"}]`,
+		"GET /v1/runs/" + string(id1): "", "POST /v1/jobs/a/trigger": `{}`, "POST /v1/jobs:trigger": `[{"job":"a"}]`,
 	} {
 		method, path, _ := strings.Cut(target, " ")
 		resp, answer := call(t, h, method, path, body, "Content-Type", "application/json")
@@ -167,7 +167,7 @@ func TestALongBatchGoesInSeveralRequests(t *testing.T) {
 		}
 	}
 	batch(2500, 1, 0)
-	batch(200, api.MaxTriggers, 0)
+	batch(200, jobhost.MaxTriggers, 0)
 	batch(12, 0, 1<<20-100)
 }
 

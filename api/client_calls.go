@@ -183,10 +183,18 @@ func (c *Client) Runs(ctx context.Context, q jobhost.RunQuery) ([]jobhost.Run, e
 	v := filterOf(q)
 	v.int("skip", q.Skip)
 	v.int("limit", q.Limit)
-	v.add("data", "true")
 	var runs []jobhost.Run
 	err := c.do(ctx, request{method: http.MethodGet, path: []string{"runs"}, query: v}, &runs)
 	return runs, err
+}
+
+// Run implements [jobhost.Scheduler].
+func (c *Client) Run(ctx context.Context, id jobhost.RunID) (run jobhost.Run, err error) {
+	if _, err := jobhost.ParseRunID(string(id)); err != nil { // it could not stand in a path, or would be looked up
+		return run, noRun(id)
+	}
+	err = c.do(ctx, request{method: http.MethodGet, path: []string{"runs", string(id)}}, &run)
+	return run, err
 }
 
 // CountRuns implements [jobhost.Scheduler].

@@ -125,7 +125,7 @@ func aStatus(name jobhost.Name) jobhost.JobStatus {
 func TestEveryReadRoundTrips(t *testing.T) {
 	ctx := t.Context()
 	full := jobhost.RunQuery{
-		IDs: []jobhost.RunID{id1, id2}, Job: "a", Trigger: "t", States: []jobhost.RunState{jobhost.RunFailed, jobhost.RunLost},
+		IDs: []jobhost.RunID{id1, id2}, Prefix: "019b8b74", Job: "a", Trigger: "t", States: []jobhost.RunState{jobhost.RunFailed, jobhost.RunLost},
 		Kinds: []jobhost.RunKind{jobhost.KindManual, jobhost.KindRetry}, Node: "n:1:x y&z", From: t0, To: t0.Add(time.Hour), RetryOf: id1, Skip: 7, Limit: 9,
 	}
 	for name, q := range map[string]jobhost.RunQuery{"full": full, "empty": {}, "out of range": {Skip: -1, Limit: -1}} {
@@ -149,6 +149,17 @@ func TestEveryReadRoundTrips(t *testing.T) {
 			same(t, "count", n, 42)
 		})
 	}
+	t.Run("Run", func(t *testing.T) {
+		c := dial(t, fake{run: func(id jobhost.RunID) (jobhost.Run, error) {
+			same(t, "id", id, id1)
+			return aRun, nil
+		}})
+		run, err := c.Run(ctx, id1)
+		same(t, "error", err, nil)
+		same(t, "run", run, aRun)
+		_, err = c.Run(ctx, id1[:12])
+		same(t, "code of a part of an id", jobhost.CodeOf(err), jobhost.NotFoundRun)
+	})
 	t.Run("Plugins", func(t *testing.T) {
 		want := []jobhost.Plugin{{Key: "p", File: "p.wasm", Digest: "d", Kind: "command", Ready: true}, {Key: "q", Problem: "broken"}}
 		got, err := dial(t, fake{plugins: func() ([]jobhost.Plugin, error) { return want, nil }}).Plugins(ctx)
@@ -279,6 +290,7 @@ func TestErrorsOfEveryCodeComeBackAsTheyWere(t *testing.T) {
 			c := dial(t, fake{
 				delete: func([]jobhost.Name) []jobhost.Result[struct{}] { return []jobhost.Result[struct{}]{{Err: wrapped}} },
 				runs:   func(jobhost.RunQuery) ([]jobhost.Run, error) { return nil, want },
+				run:    func(jobhost.RunID) (jobhost.Run, error) { return jobhost.Run{}, wrapped },
 				status: func([]jobhost.Name) []jobhost.Result[jobhost.JobStatus] {
 					return []jobhost.Result[jobhost.JobStatus]{{Err: want}}
 				},
@@ -294,6 +306,8 @@ func TestErrorsOfEveryCodeComeBackAsTheyWere(t *testing.T) {
 			_, err := jobhost.One(c.Delete(t.Context(), []jobhost.Name{"x"}))
 			sameError(t, err, want)
 			_, err = c.Runs(t.Context(), jobhost.RunQuery{})
+			sameError(t, err, want)
+			_, err = c.Run(t.Context(), id1)
 			sameError(t, err, want)
 			sameError(t, c.Status(t.Context(), nil)[0].Err, want)
 			_, err = c.Explain(t.Context(), "x")

@@ -24,6 +24,7 @@ type fake struct {
 	cancel   func([]jobhost.RunID) []jobhost.Result[struct{}]
 	status   func([]jobhost.Name) []jobhost.Result[jobhost.JobStatus]
 	runs     func(jobhost.RunQuery) ([]jobhost.Run, error)
+	run      func(jobhost.RunID) (jobhost.Run, error)
 	count    func(jobhost.RunQuery) (int, error)
 	plugins  func() ([]jobhost.Plugin, error)
 	next     func(jobhost.NextQuery) ([]jobhost.Slot, error)
@@ -71,6 +72,8 @@ func (f fake) Status(_ context.Context, names []jobhost.Name) []jobhost.Result[j
 }
 
 func (f fake) Runs(_ context.Context, q jobhost.RunQuery) ([]jobhost.Run, error) { return f.runs(q) }
+
+func (f fake) Run(_ context.Context, id jobhost.RunID) (jobhost.Run, error) { return f.run(id) }
 
 func (f fake) CountRuns(_ context.Context, q jobhost.RunQuery) (int, error) { return f.count(q) }
 

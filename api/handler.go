@@ -16,11 +16,10 @@ import (
 
 // The bounds of a request.
 const (
-	MaxBody     = 4 << 20  // bytes of a request about one job
-	MaxBatch    = 16 << 20 // bytes of a batch
-	MaxItems    = 1000     // items of a batch
-	MaxTriggers = 100      // of a job that is defined by a request
-	MaxValues   = 100_000  // JSON values of a request, those in data left out
+	MaxBody   = 4 << 20  // bytes of a request about one job
+	MaxBatch  = 16 << 20 // bytes of a batch
+	MaxItems  = 1000     // items of a batch
+	MaxValues = 100_000  // JSON values of a request, those in data left out
 )
 
 // Config configures [NewHandler] and [NewServer]. Start from [Defaults].

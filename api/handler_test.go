@@ -76,6 +76,7 @@ func steady() fake {
 			return []jobhost.Result[jobhost.JobStatus]{{Value: aStatus("a")}}
 		},
 		runs:    func(jobhost.RunQuery) ([]jobhost.Run, error) { return []jobhost.Run{aRun}, nil },
+		run:     func(jobhost.RunID) (jobhost.Run, error) { return aRun, nil },
 		count:   func(jobhost.RunQuery) (int, error) { return 3, nil },
 		plugins: func() ([]jobhost.Plugin, error) { return nil, nil },
 		next:    func(jobhost.NextQuery) ([]jobhost.Slot, error) { return nil, nil },
@@ -294,11 +295,54 @@ func TestABatchAnswersEachItemInOrder(t *testing.T) {
 	}
 }
 
-func TestListsCarryNoDataUnlessAskedTo(t *testing.T) {
-	h := handler(steady())
-	for target, want := range map[string]bool{"/v1/runs": false, "/v1/runs?data=true": true, "/v1/runs/" + string(id1): true} {
-		if _, body := call(t, h, "GET", target, ""); strings.Contains(body, `"data":{"a":1}`) != want {
-			t.Errorf("%s: data %v; want %v: %s", target, !want, want, body)
+func TestAPathNamesARunByItsIDOrTheBeginningOfIt(t *testing.T) {
+	var asked []jobhost.RunID
+	s := steady()
+	s.runs = func(q jobhost.RunQuery) (rs []jobhost.Run, err error) {
+		for _, id := range []jobhost.RunID{id1, id2} {
+			if q.Prefix == "" || strings.HasPrefix(string(id), q.Prefix) {
+				rs = append(rs, jobhost.Run{ID: id})
+			}
+		}
+		return rs, nil
+	}
+	s.run = func(id jobhost.RunID) (jobhost.Run, error) { asked = append(asked, id); return aRun, nil }
+	s.output = func(id jobhost.RunID) ([]byte, error) { asked = append(asked, id); return nil, nil }
+	s.cancel = func(ids []jobhost.RunID) []jobhost.Result[struct{}] {
+		asked = append(asked, ids...)
+		return make([]jobhost.Result[struct{}], len(ids))
+	}
+	s.log = func(_ context.Context, id jobhost.RunID, _ jobhost.LogQuery) iter.Seq2[jobhost.LogEntry, error] {
+		asked = append(asked, id)
+		return func(func(jobhost.LogEntry, error) bool) {}
+	}
+	s.replay = func(req jobhost.ReplayRequest) (jobhost.Replayed, error) {
+		asked = append(asked, req.Run)
+		return jobhost.Replayed{}, nil
+	}
+	h := handler(s)
+	for _, c := range []struct{ method, below string }{
+		{"GET", ""}, {"GET", "/output"}, {"POST", "/cancel"}, {"GET", "/logs"}, {"GET", "/logs?follow=true"}, {"POST", "/replay"},
+	} {
+		for text, want := range map[string]struct {
+			status int
+			body   string
+		}{
+			string(id1):      {200, ""},
+			string(id1[:14]): {200, ""},
+			string(id1[:12]): {400, `3 runs begin with \"` + string(id1[:12]) + `\": ` + string(id1) + ", " + string(id2) + ", …"},
+			"01234567":       {404, `run \"01234567\" does not exist`},
+			string(id1[:7]):  {404, "does not exist"},
+			"x":              {404, "does not exist"},
+		} {
+			asked = nil
+			resp, body := call(t, h, c.method, "/v1/runs/"+text+c.below, "")
+			if got := resp.StatusCode; got/100 != want.status/100 || got/100 != 2 && got != want.status || !strings.Contains(body, want.body) {
+				t.Errorf("%s %s of %s: got %d %s; want %d …%s…", c.method, c.below, text, got, body, want.status, want.body)
+			}
+			if got := len(asked) == 1 && asked[0] == id1; got != (want.status == 200) {
+				t.Errorf("%s %s of %s: the scheduler was asked about %s", c.method, c.below, text, asked)
+			}
 		}
 	}
 }

@@ -25,12 +25,17 @@ func (h *handler) logs(a huma.API) {
 }
 
 func (h *handler) log(ctx context.Context, in *struct {
-	ID     string `path:"id"`
-	After  int    `query:"after" doc:"Only entries with a larger seq."`
-	Follow bool   `query:"follow" doc:"Go on until the run has ended."`
+	RunPath
+
+	After  int  `query:"after" doc:"Only entries with a larger seq."`
+	Follow bool `query:"follow" doc:"Go on until the run has ended."`
 },
 ) (*stream, error) {
-	id, q := jobhost.RunID(in.ID), jobhost.LogQuery{After: in.After, Follow: in.Follow}
+	id, err := h.found(ctx, in.RunPath)
+	if err != nil {
+		return nil, err
+	}
+	q := jobhost.LogQuery{After: in.After, Follow: in.Follow}
 	if q.Follow {
 		return &stream{func(hc huma.Context) { writeLines(ctx, hc, h.s.Log(ctx, id, q), false) }}, nil
 	}

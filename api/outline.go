@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/jobhost/jobhost"
 )
 
 // The bounds of what a request says outside of data.
@@ -123,7 +125,7 @@ func (o *outline) object(depth int) (any, error) {
 func (o *outline) array(depth int) (any, error) {
 	most, what := MaxItems, "the request"
 	if depth > 1 {
-		most, what = MaxTriggers, "a list in the request"
+		most, what = jobhost.MaxTriggers, "a list in the request"
 	}
 	list := []any{}
 	for o.dec.More() {

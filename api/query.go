@@ -13,19 +13,20 @@ import (
 // RunFilter is the query string that selects runs of the history. A filter that is absent selects all.
 type RunFilter struct {
 	IDs     []string  `query:"id,explode" doc:"Of these ids."`
+	Prefix  string    `query:"prefix" doc:"Whose ids begin with it, of at least 8 digits."`
 	Job     string    `query:"job"`
 	Trigger string    `query:"trigger"`
 	States  []string  `query:"state,explode" doc:"Pending, Running, Succeeded, Failed, Canceled, Lost."`
 	Kinds   []string  `query:"kind,explode" doc:"Schedule, Manual, Recovery, Retry."`
 	Node    string    `query:"node"`
-	From    time.Time `query:"from" doc:"Started at or after."`
-	To      time.Time `query:"to" doc:"Started before."`
+	From    time.Time `query:"from" doc:"Started, or ended without a start, at or after."`
+	To      time.Time `query:"to" doc:"The same, before."`
 	RetryOf string    `query:"retryOf" doc:"Retries of this run."`
 }
 
 func (f RunFilter) query() (jobhost.RunQuery, error) {
 	q := jobhost.RunQuery{
-		Job: f.Job, Trigger: f.Trigger, Node: f.Node, From: f.From.UTC(), To: f.To.UTC(), RetryOf: jobhost.RunID(f.RetryOf),
+		Prefix: f.Prefix, Job: f.Job, Trigger: f.Trigger, Node: f.Node, From: f.From.UTC(), To: f.To.UTC(), RetryOf: jobhost.RunID(f.RetryOf),
 	}
 	for _, id := range f.IDs {
 		q.IDs = append(q.IDs, jobhost.RunID(id))
@@ -66,6 +67,7 @@ func filterOf(q jobhost.RunQuery) values {
 	for _, k := range q.Kinds {
 		v.add("kind", k.String())
 	}
+	v.add("prefix", q.Prefix)
 	v.add("job", q.Job)
 	v.add("trigger", q.Trigger)
 	v.add("node", q.Node)

@@ -17,7 +17,8 @@ func (h *handler) replay(a huma.API) {
 		Description: "With the module and the data on record and by the planned clock, without grants unless they are asked for. " +
 			"The end of the request ends it. The answer's output is in base64.",
 	}, func(ctx context.Context, in *struct {
-		ID   string `path:"id"`
+		RunPath
+
 		Body *jobhost.ReplayRequest
 	},
 	) (*body[jobhost.Replayed], error) {
@@ -25,9 +26,9 @@ func (h *handler) replay(a huma.API) {
 		if in.Body != nil {
 			req = *in.Body
 		}
-		req.Run = jobhost.RunID(in.ID)
-		if _, err := jobhost.ParseRunID(in.ID); err != nil {
-			return nil, noRun(req.Run)
+		var err error
+		if req.Run, err = h.found(ctx, in.RunPath); err != nil {
+			return nil, err
 		}
 		got, err := h.s.Replay(ctx, req)
 		got.Recorded, got.Replay = readableRun(got.Recorded), readableRun(got.Replay)

@@ -12,14 +12,19 @@ import (
 	"github.com/jobhost/jobhost"
 )
 
-// runPath names a run.
-type runPath struct {
-	ID string `path:"id"`
+// RunPath is the part of a path that names a run.
+type RunPath struct {
+	ID string `path:"id" doc:"Of the run, or the beginning of it that no other run has, of at least 8 digits."`
+}
+
+// found is the id that a path stands for.
+func (h *handler) found(ctx context.Context, p RunPath) (jobhost.RunID, error) {
+	return jobhost.FindRunID(ctx, h.s, p.ID)
 }
 
 func (h *handler) runs(a huma.API) {
 	add(h, a, huma.Operation{
-		OperationID: "list-runs", Method: http.MethodGet, Path: "/v1/runs", Summary: "List the history, newest start first",
+		OperationID: "list-runs", Method: http.MethodGet, Path: "/v1/runs", Summary: "List the history without the runs' data, newest start first",
 	}, h.listRuns)
 	add(h, a, huma.Operation{
 		OperationID: "count-runs", Method: http.MethodGet, Path: "/v1/runs/count", Summary: "Count runs of the history",
@@ -33,8 +38,12 @@ func (h *handler) runs(a huma.API) {
 	})
 	add(h, a, huma.Operation{
 		OperationID: "get-run", Method: http.MethodGet, Path: "/v1/runs/{id}", Summary: "Show a run, with its data",
-	}, func(ctx context.Context, in *runPath) (*body[jobhost.Run], error) {
-		run, err := h.run(ctx, jobhost.RunID(in.ID))
+	}, func(ctx context.Context, in *RunPath) (*body[jobhost.Run], error) {
+		id, err := h.found(ctx, *in)
+		if err != nil {
+			return nil, err
+		}
+		run, err := h.s.Run(ctx, id)
 		return &body[jobhost.Run]{readableRun(run)}, err
 	})
 	add(h, a, huma.Operation{
@@ -42,8 +51,12 @@ func (h *handler) runs(a huma.API) {
 	}, h.output)
 	add(h, a, huma.Operation{
 		OperationID: "cancel-run", Method: http.MethodPost, Path: "/v1/runs/{id}/cancel", DefaultStatus: http.StatusAccepted, Summary: "Ask a run to end",
-	}, func(ctx context.Context, in *runPath) (*empty, error) {
-		_, err := jobhost.One(h.s.CancelRuns(ctx, []jobhost.RunID{jobhost.RunID(in.ID)}))
+	}, func(ctx context.Context, in *RunPath) (*empty, error) {
+		id, err := h.found(ctx, *in)
+		if err != nil {
+			return nil, err
+		}
+		_, err = jobhost.One(h.s.CancelRuns(ctx, []jobhost.RunID{id}))
 		return nil, err
 	})
 	add(h, a, huma.Operation{
@@ -59,7 +72,6 @@ func (h *handler) listRuns(ctx context.Context, in *struct {
 
 	Skip  int    `query:"skip" doc:"Leave out the first ones."`
 	Limit number `query:"limit" doc:"1 to 1000; 100 when absent."`
-	Data  bool   `query:"data" doc:"With the data of each run, which can be long."`
 },
 ) (*body[[]jobhost.Run], error) {
 	q, err := in.query()
@@ -70,26 +82,7 @@ func (h *handler) listRuns(ctx context.Context, in *struct {
 		return nil, outOfRange("limit", 0, MaxPage, jobhost.InvalidPage)
 	}
 	runs, err := h.s.Runs(ctx, q)
-	for i := range runs {
-		if runs[i].Data = readable(runs[i].Data); !in.Data {
-			runs[i].Data = nil
-		}
-	}
 	return list(runs), err
-}
-
-func (h *handler) run(ctx context.Context, id jobhost.RunID) (jobhost.Run, error) {
-	if _, err := jobhost.ParseRunID(string(id)); err != nil {
-		return jobhost.Run{}, noRun(id)
-	}
-	runs, err := h.s.Runs(ctx, jobhost.RunQuery{IDs: []jobhost.RunID{id}, Limit: 1})
-	if err == nil && len(runs) == 0 {
-		err = noRun(id)
-	}
-	if err != nil {
-		return jobhost.Run{}, err
-	}
-	return runs[0], nil
 }
 
 func noRun(id jobhost.RunID) error {
@@ -106,8 +99,12 @@ type raw struct {
 }
 
 // output answers with the very bytes, named for what they look like: JSON if they parse, else text, else bytes (ABI 1).
-func (h *handler) output(ctx context.Context, in *runPath) (*raw, error) {
-	out, err := h.s.Output(ctx, jobhost.RunID(in.ID))
+func (h *handler) output(ctx context.Context, in *RunPath) (*raw, error) {
+	id, err := h.found(ctx, *in)
+	if err != nil {
+		return nil, err
+	}
+	out, err := h.s.Output(ctx, id)
 	switch {
 	case err != nil:
 		return nil, err

@@ -3,6 +3,7 @@
 package boltstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -81,4 +82,31 @@ func BenchmarkHistory(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkListOfLargeRuns reads a page of 500 runs with 64 KiB of data each, which a list leaves out.
+func BenchmarkListOfLargeRuns(b *testing.B) {
+	s, err := Open(filepath.Join(b.TempDir(), "jobhost.db"), Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	const n = 500
+	for i := range n {
+		r := succeeded(testRun(i, "a", t0.Add(time.Duration(i)*time.Second)), t0.Add(time.Hour))
+		r.Data = bytes.Repeat([]byte("7"), 64<<10)
+		if err := s.Update(b.Context(), func(tx jobhost.Tx) error { return tx.PutRuns(r) }); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		var runs []jobhost.Run
+		if err := s.View(b.Context(), func(tx jobhost.Tx) (err error) {
+			runs, err = tx.QueryRuns(jobhost.RunQuery{Limit: n})
+			return err
+		}); err != nil || len(runs) != n {
+			b.Fatalf("%d runs, %v", len(runs), err)
+		}
+	}
 }

@@ -67,6 +67,7 @@ type dec struct {
 	at   int
 	text string // all of b, if that is not much, made once: strings are parts of it
 	dry  bool   // only look for faults: strings and bytes come out empty
+	slim bool   // a run's data is left out
 	err  error
 }
 

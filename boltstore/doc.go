@@ -12,7 +12,7 @@
 //	blocked   job 0 ^priority due trigger                –
 //	pending   run id of a manual one-shot                job 0 trigger
 //	open      job 0 id                                   run record, of a run that has not ended
-//	runs      started ^id                                segment, run record, of an ended run
+//	runs      started ^id                                segment, run record, of an ended run; without a start, started is its end
 //	jobruns   segment job 0 started ^id                  –, for each ended run
 //	          segment                                    the latest start in this and older segments
 //	runids    id                                         started, of ended runs whose id is of another millisecond

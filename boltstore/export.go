@@ -24,7 +24,8 @@ import (
 //	value          a durable value: job, key, and text or base64
 //	damaged        a record that cannot be read: bucket, key in hexadecimal, error
 //
-// Instants are RFC 3339 in UTC, and data is the JSON that it is. All lines are of one moment. What is said of w and of
+// Instants are RFC 3339 in UTC, and data is the JSON that it is, without spaces between values; a string of it when it is
+// nested more than 9,997 levels deep. All lines are of one moment. What is said of w and of
 // slowness at [Store.Backup] holds here too.
 func (s *Store) Export(ctx context.Context, w io.Writer) error {
 	return s.read(ctx, "boltstore.export", func(t *tx) error {

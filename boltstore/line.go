@@ -143,9 +143,11 @@ func runLine(r jobhost.Run) jobhost.Run {
 	return r
 }
 
-// inJSON returns data as it is. What is no JSON after all becomes a string of it.
+// inJSON returns data as it is. What is no JSON after all, or nested so deep that a reader of its line would give up, becomes
+// a string of it.
 func inJSON(data json.RawMessage) json.RawMessage {
-	if len(data) == 0 || json.Valid(data) {
+	const deepest = 10_000 - 3 // as many levels as readers take, less those that are around it
+	if len(data) == 0 || json.Valid(data) && jobhost.DataDepth(data) <= deepest {
 		return data
 	}
 	b, err := json.Marshal(string(data))

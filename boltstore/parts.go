@@ -143,11 +143,20 @@ func (t *tx) delete(i bucket, key []byte) error {
 }
 
 func (t *tx) get(i bucket, key []byte) []byte {
+	v := t.peek(i, key)
+	if v == nil {
+		return nil
+	}
+	return t.whole(i, key, v)
+}
+
+// peek is get with the value as it stands in the bucket.
+func (t *tx) peek(i bucket, key []byte) []byte {
 	k, v := t.cursor(i).Seek(key)
 	if !bytes.Equal(k, key) {
 		return nil
 	}
-	return t.whole(i, k, v)
+	return v
 }
 
 // scan calls each for the keys with a prefix, in order, until it answers false. Keys and values are not to be changed,

@@ -30,7 +30,7 @@ func (t *tx) QueryRuns(q jobhost.RunQuery) ([]jobhost.Run, error) {
 func (t *tx) CountRuns(q jobhost.RunQuery) (int, error) {
 	n := 0
 	if byKey(&q) { // then no record need be read; one that cannot be counts too
-		t.eachOpen(q.Job, func(r jobhost.Run) {
+		t.eachOpen(q.Job, true, func(r jobhost.Run) {
 			if q.Matches(&r) {
 				n++
 			}
@@ -54,15 +54,18 @@ func (t *tx) CountRuns(q jobhost.RunQuery) (int, error) {
 
 // byKey reports whether the keys of the history decide alone what q selects.
 func byKey(q *jobhost.RunQuery) bool {
-	return len(q.IDs) == 0 && q.Trigger == "" && len(q.States) == 0 && len(q.Kinds) == 0 && q.Node == "" && q.RetryOf == ""
+	return len(q.IDs) == 0 && q.Prefix == "" && q.Trigger == "" && len(q.States) == 0 && len(q.Kinds) == 0 && q.Node == "" && q.RetryOf == ""
 }
 
 // matching calls each for the runs that q selects, newest start first, until it answers false. The open runs, which
 // are few, are sorted and merged with the history.
 func (t *tx) matching(q *jobhost.RunQuery, each func(jobhost.Run) bool) {
-	if len(q.IDs) > 0 {
-		ids := slices.Compact(slices.Sorted(slices.Values(q.IDs)))
-		runs, _ := t.Runs(ids...) // it has no errors
+	ids, few := q.IDs, len(q.IDs) > 0
+	if !few && len(q.Prefix) >= jobhost.MinRunPrefix {
+		ids, few = t.withPrefix(q.Prefix), true
+	}
+	if few {
+		runs := t.named(slices.Compact(slices.Sorted(slices.Values(ids))), true)
 		slices.SortFunc(runs, newest)
 		for _, r := range runs {
 			if q.Matches(&r) && !each(r) {
@@ -72,7 +75,7 @@ func (t *tx) matching(q *jobhost.RunQuery, each func(jobhost.Run) bool) {
 		return
 	}
 	var open []jobhost.Run
-	t.eachOpen(q.Job, func(r jobhost.Run) {
+	t.eachOpen(q.Job, true, func(r jobhost.Run) {
 		if q.Matches(&r) {
 			open = append(open, r)
 		}
@@ -98,7 +101,7 @@ func (t *tx) matching(q *jobhost.RunQuery, each func(jobhost.Run) bool) {
 }
 
 func newest(a, b jobhost.Run) int {
-	return cmp.Or(b.StartedAt.Compare(a.StartedAt), cmp.Compare(a.ID, b.ID))
+	return cmp.Or(b.ListedAt().Compare(a.ListedAt()), cmp.Compare(a.ID, b.ID))
 }
 
 // history walks backwards through the ended runs, or those of one job, as far as q's instants go.
@@ -140,19 +143,14 @@ func (h *history) next() (jobhost.Run, bool) {
 			break
 		}
 		if h.job != nil {
-			v = h.t.get(bRuns, k)
-		} else {
-			v = h.t.whole(bRuns, k, v)
+			v = h.t.peek(bRuns, k)
 		}
-		if !mayMatch(h.q, v) {
+		if v = h.t.withoutData(bRuns, k, v); !mayMatch(h.q, v) {
 			continue
 		}
-		r, err := decodeEndedRun(id, v)
-		if err != nil {
-			h.t.damage(bRuns, k, err)
-			continue
+		if r, ok := h.t.run(bRuns, id, k, v, true); ok {
+			return r, true
 		}
-		return r, true
 	}
 	return jobhost.Run{}, false
 }

@@ -294,7 +294,11 @@ func (d *dec) run(id rawID) (r jobhost.Run, err error) {
 	r.Priority = d.priority()
 	r.RetryOf = d.runID()
 	r.RecoveryOf = d.runID()
-	r.Data = d.bytes()
+	if d.slim {
+		d.next(d.uint())
+	} else {
+		r.Data = d.bytes()
+	}
 	r.ErrorCode = jobhost.Code(d.str())
 	r.ErrorMessage = d.str()
 	r.Digest = d.hex()

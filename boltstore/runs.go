@@ -30,28 +30,28 @@ func (t *tx) remember(id rawID, job jobhost.Name) {
 	t.jobOf[id] = job
 }
 
-// eachOpen calls each for every open run, or those of one job, by job and id.
-func (t *tx) eachOpen(job jobhost.Name, each func(jobhost.Run)) {
+// eachOpen calls each for every open run, or those of one job, by job and id. Listed, they are without their data.
+func (t *tx) eachOpen(job jobhost.Name, listed bool, each func(jobhost.Run)) {
 	var prefix []byte
 	if job != "" {
 		prefix = putName(nil, job)
 	}
-	t.scan(bOpen, prefix, func(k, v []byte) bool {
+	t.walk(bOpen, prefix, func(k, v []byte) bool {
 		id, ok := t.anyOpenKey(k)
 		if !ok {
 			return true
 		}
-		r, err := decodeRun(id, v)
-		if err != nil {
-			t.damage(bOpen, k, err)
-			return true
+		if r, ok := t.run(bOpen, id, k, v, listed); ok {
+			each(r)
 		}
-		each(r)
 		return true
 	})
 }
 
-func (t *tx) Runs(ids ...jobhost.RunID) ([]jobhost.Run, error) {
+func (t *tx) Runs(ids ...jobhost.RunID) ([]jobhost.Run, error) { return t.named(ids, false), nil }
+
+// named are the runs of some ids. Listed, they are without their data.
+func (t *tx) named(ids []jobhost.RunID, listed bool) []jobhost.Run {
 	out := make([]jobhost.Run, 0, len(ids))
 	for _, id := range ids {
 		raw, ok := toRaw(id)
@@ -62,22 +62,15 @@ func (t *tx) Runs(ids ...jobhost.RunID) ([]jobhost.Run, error) {
 		if v == nil {
 			continue
 		}
-		decode := decodeRun
-		if i == bRuns {
-			decode = decodeEndedRun
+		if r, ok := t.run(i, raw, k, v, listed); ok {
+			out = append(out, r)
 		}
-		r, err := decode(raw, v)
-		if err != nil {
-			t.damage(i, k, err)
-			continue
-		}
-		out = append(out, r)
 	}
-	return out, nil
+	return out
 }
 
 // find looks for a run where it is most likely: among the open runs of which the job is known, in the history, and
-// then among all open runs, which are few.
+// then among all open runs, which are few. The value is as it stands in its bucket.
 func (t *tx) find(id rawID) (i bucket, k, v []byte) {
 	if v := t.findOpen(id); v != nil {
 		return bOpen, t.key, v
@@ -101,7 +94,7 @@ func (t *tx) findOpen(id rawID) []byte {
 		return nil
 	}
 	t.key = append(putName(t.key[:0], job), id[:]...)
-	return t.get(bOpen, t.key)
+	return t.peek(bOpen, t.key)
 }
 
 // findEnded tries each instant of the id's millisecond at which a run started, and then the index of the runs that
@@ -113,7 +106,7 @@ func (t *tx) findEnded(id rawID) (k, v []byte) {
 		t.key = putStarted(t.key[:0], at, id)
 		k, v := c.Seek(t.key)
 		if bytes.Equal(k, t.key) {
-			return k, t.whole(bRuns, k, v)
+			return k, v
 		}
 		if len(k) != startedLen {
 			break
@@ -125,12 +118,12 @@ func (t *tx) findEnded(id rawID) (k, v []byte) {
 		return nil, nil
 	}
 	t.key = putStarted(t.key[:0], micro(started), id)
-	return t.key, t.get(bRuns, t.key)
+	return t.key, t.peek(bRuns, t.key)
 }
 
 func (t *tx) OpenRuns(node string) ([]jobhost.Run, error) {
 	var out []jobhost.Run
-	t.eachOpen("", func(r jobhost.Run) {
+	t.eachOpen("", false, func(r jobhost.Run) {
 		if node == "" || r.Node == node {
 			out = append(out, r)
 		}
@@ -177,7 +170,7 @@ func (t *tx) putEnded(r *jobhost.Run, id rawID, s *segment) error {
 	if err := t.delete(bOpen, t.key); err != nil {
 		return err
 	}
-	started := r.StartedAt.UnixMicro()
+	started := r.ListedAt().UnixMicro()
 	t.key = putStarted(t.key[:0], started, id)
 	if err := t.put(bRuns, t.key, t.encoded(func(e *enc) { e.endedRun(s.number, r) })); err != nil {
 		return err

@@ -94,6 +94,6 @@ func (t *tx) extent() (oldest, newest time.Time) {
 			add(fromMicro(started))
 		}
 	}
-	t.eachOpen("", func(r jobhost.Run) { add(r.StartedAt) })
+	t.eachOpen("", true, func(r jobhost.Run) { add(r.StartedAt) })
 	return oldest, newest
 }

@@ -84,6 +84,22 @@ func (t *tx) Pending(ids ...jobhost.RunID) ([]jobhost.Trigger, error) {
 	return out, nil
 }
 
+func (t *tx) PendingIDs(job jobhost.Name, after jobhost.RunID, limit int) (ids []jobhost.RunID, err error) {
+	from, _ := bounds(string(after))
+	of := putName(nil, job)
+	c := t.bucket(bPending).Cursor()
+	for k, v := c.Seek(from[:]); k != nil && len(ids) < limit; k, v = c.Next() {
+		if len(k) != idLen {
+			t.damage(bPending, k, errKey)
+			continue
+		}
+		if id := rawID(k).id(); id > after && (job == "" || bytes.HasPrefix(v, of)) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
 func (t *tx) PutTriggers(ts ...jobhost.Trigger) error {
 	for i := range ts {
 		if err := t.putTrigger(&ts[i]); err != nil {

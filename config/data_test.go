@@ -77,7 +77,7 @@ func TestReplacementsAreBounded(t *testing.T) {
 func TestGrants(t *testing.T) {
 	got := good(t, `
 jobs:
-- {name: a, plugin: p, grants: {args: [-v, "2"], dirs: [{host: /srv/in, guest: /in}, {host: /srv/out, guest: /out, mode: rw}]}}
+- {name: a, plugin: p, grants: {args: [-v, "2"], dirs: [{host: /srv/in, guest: /in}, {host: /srv/out, guest: /out, mode: rw, max_written: 1GiB}]}}
 grants:
 - {job: b, plugin: q, env: {TZ: UTC, N: "5"}, max_memory: 64MiB, max_output: 1MiB, max_log: 4KiB, max_fuel: 1000000}
 `).Grants
@@ -85,8 +85,8 @@ grants:
 		{
 			Job: "a", Plugin: "p", Pos: Position{"jobhost.yaml", 3, 32}, Args: []string{"-v", "2"},
 			Dirs: []Dir{
-				{"/srv/in", "/in", false, Position{"jobhost.yaml", 3, 57}},
-				{"/srv/out", "/out", true, Position{"jobhost.yaml", 3, 86}},
+				{"/srv/in", "/in", false, 0, Position{"jobhost.yaml", 3, 57}},
+				{"/srv/out", "/out", true, 1 << 30, Position{"jobhost.yaml", 3, 86}},
 			},
 		},
 		{

@@ -101,6 +101,10 @@ func dirKeys() table[Dir] {
 				}
 			},
 		},
+		{
+			name: "max_written", kind: aSize, def: "0", help: "how much one run may write there; 0: as much as it likes",
+			read: func(d *Dir, v value) { d.MaxWritten, _ = v.size() },
+		},
 	}
 }
 

@@ -77,7 +77,7 @@ func jobKeys() table[jobDraft] {
 		{name: "description", kind: aText, help: "free text", read: func(j *jobDraft, v value) { j.Def.Description, _ = v.text() }},
 		{
 			name: "history_limit", kind: anInteger, def: strconv.Itoa(jobhost.DefaultHistoryLimit), limits: "0 or more",
-			help: "most ended runs kept; 0: no limit by count",
+			help: "most ended runs kept; those beyond it go at the next `scheduler.housekeeping_interval`, so that there can be more for so long; 0: no limit by count",
 			read: func(j *jobDraft, v value) {
 				if n, ok := integerIn[int](v, 0, math.MaxInt32); ok {
 					j.Def.HistoryLimit = n
@@ -107,7 +107,7 @@ func triggerKeys() table[triggerDraft] {
 		},
 		{
 			name: "misfire", kind: aChoice, def: jobhost.MisfireRunOnce.String(), limits: "run_once, skip or run_all",
-			help: "what becomes of a firing that is late by more than `misfire_threshold`", read: readMisfire,
+			help: "what becomes of a firing that is late by more than `misfire_threshold`; `run_all` makes up for one per `poll_interval`, and never two at once", read: readMisfire,
 		},
 		{
 			name: "start_deadline", kind: aDuration, def: none, limits: "more than 0, or none", help: "a firing later than this is skipped",

@@ -85,7 +85,7 @@ func schedulerKeys() table[draft] {
 		duration("housekeeping_interval", func(d *draft) *time.Duration { return &d.Scheduler.HousekeepingInterval }, positive,
 			"time between two rounds of recovery and clean-up"),
 		duration("history_retention", func(d *draft) *time.Duration { return &d.Scheduler.HistoryRetention }, notNegative,
-			"how long an ended run is kept; 0: no limit by age"),
+			"how long an ended run is kept; older ones go with the next housekeeping; 0: no limit by age"),
 	}
 }
 
@@ -125,7 +125,7 @@ func pluginKeys() table[draft] {
 
 func httpKeys() table[draft] {
 	return table[draft]{
-		pathKey("socket", func(d *draft) *string { return &d.HTTP.Socket }, "<data_dir>/jobhost.sock", "path of the API's Unix socket"),
+		pathKey("socket", func(d *draft) *string { return &d.HTTP.Socket }, "<data_dir>/jobhost.sock", "path of the API's Unix socket; `/healthz` there answers as long as the process does, `/readyz` when it fires triggers"),
 		notYet("listen", aText, apiIsLocal),
 		notYet("auth", anObject, apiIsLocal),
 		notYet("tls", anObject, apiIsLocal),

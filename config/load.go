@@ -1,6 +1,8 @@
 package config
 
 import (
+	"slices"
+
 	"github.com/jobhost/jobhost"
 )
 
@@ -20,6 +22,17 @@ type Sources struct {
 //
 // Not checked are what Load cannot know: whether plugins exist, and whether an address or a path can be used.
 func Load(src Sources) (*Settings, error) {
+	s, problems := Read(src)
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return s, nil
+}
+
+// Read reads settings as far as they can be read, and returns everything that is wrong with them, so that more can be checked of
+// what is right. Where something is wrong a setting has its default, and a list lacks what is wrong in it: triggers without a
+// schedule, and jobs, calendars and grants without a name. Such settings are for no host. See [Load].
+func Read(src Sources) (*Settings, Problems) {
 	top := topKeys()
 	r := newReader(top.list(""))
 	d := draft{Settings: Defaults(), dir: src.Dir, at: map[string]value{}}
@@ -40,16 +53,13 @@ func Load(src Sources) (*Settings, error) {
 	d.readGrants(r, grants, jobs)
 	d.guard(r, src)
 
-	if err := r.err(src.Files); err != nil {
-		return nil, err
-	}
 	d.seal()
 	sortProblems(r.warnings, src.Files)
 	d.Warnings = r.warnings
 	if len(r.vars) > 0 {
 		d.Vars = r.vars
 	}
-	return &d.Settings, nil
+	return &d.Settings, r.sorted(src.Files)
 }
 
 // readFiles reads what stands at the top of the files. The variables come first, for all files, because any string may
@@ -84,10 +94,10 @@ func (d *draft) readFiles(r *reader, top table[draft], files []File) {
 func (d *draft) compare() {
 	s := d.Scheduler
 	if v := d.given("scheduler.lease_ttl", "scheduler.poll_interval"); v != nil && s.LeaseTTL <= s.PollInterval {
-		v.warning("lease_ttl %v is not more than poll_interval %v, so the lease may run out between two renewals", s.LeaseTTL, s.PollInterval)
+		v.warning("lease_ttl %s is not more than poll_interval %s, so the lease may run out between two renewals", durationText(s.LeaseTTL), durationText(s.PollInterval))
 	}
 	if v := d.given("scheduler.node_timeout", "scheduler.poll_interval"); v != nil && s.NodeTimeout <= 2*s.PollInterval {
-		v.warning("node_timeout %v is not more than twice poll_interval %v, so a live node may be taken for lost", s.NodeTimeout, s.PollInterval)
+		v.warning("node_timeout %s is not more than twice poll_interval %s, so a live node may be taken for lost", durationText(s.NodeTimeout), durationText(s.PollInterval))
 	}
 	if v := d.given("plugins.max_memory", "plugins.max_total_memory"); v != nil && d.Plugins.MaxMemory > d.Plugins.MaxTotalMemory {
 		v.bad("max_memory %s is more than max_total_memory %s", sizeText(d.Plugins.MaxMemory), sizeText(d.Plugins.MaxTotalMemory))
@@ -144,9 +154,10 @@ func (d *draft) addJob(j jobDraft, v value, jobs map[jobhost.Name]jobDraft) {
 	d.drafts = append(d.drafts, j)
 }
 
-// seal makes the drafts the jobs of the settings, once they are known to be good.
+// seal makes the drafts the jobs of the settings. Those that are wrong are without what could not be read of them.
 func (d *draft) seal() {
 	for _, j := range d.drafts {
+		j.Def.Triggers = slices.DeleteFunc(j.Def.Triggers, func(t jobhost.TriggerDef) bool { return t.Schedule == "" })
 		j.Fingerprint = j.Def.Fingerprint()
 		d.Jobs = append(d.Jobs, j.Job)
 	}

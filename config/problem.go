@@ -98,16 +98,21 @@ func (r *report) warn(p Problem) {
 	}
 }
 
-// err returns the problems in the order of files, or nil.
+// sorted returns the problems in the order of files, and how many there are beyond the list.
+func (r *report) sorted(files []File) Problems {
+	sortProblems(r.problems, files)
+	if r.more > 0 {
+		return append(r.problems, Problem{Msg: fmt.Sprintf("and %d more problems", r.more)})
+	}
+	return r.problems
+}
+
+// err is the same as an error, or nil.
 func (r *report) err(files []File) error {
 	if len(r.problems) == 0 {
 		return nil
 	}
-	sortProblems(r.problems, files)
-	if r.more > 0 {
-		r.problems = append(r.problems, Problem{Msg: fmt.Sprintf("and %d more problems", r.more)})
-	}
-	return r.problems
+	return r.sorted(files)
 }
 
 // sortProblems puts problems in the order of files, then lines; environment variables come last.

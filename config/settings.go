@@ -61,8 +61,8 @@ type Store struct {
 	Path    string // of a bolt store
 	MaxSize int64  // bytes; 0: no limit
 
-	CompactAbove   int   // percent of the file that is free, 0 to 99: above it the file is compacted at the start; 0: never
-	CompactMinSize int64 // bytes; a smaller file is not compacted
+	CompactAbove   int   // percent of the file, 0 to 99: when at least so much of it is free, the start compacts it; 0: never
+	CompactMinSize int64 // bytes; a smaller file is left as it is
 }
 
 // Plugins is the section plugins.
@@ -141,7 +141,9 @@ type Dir struct {
 	Host  string // path on this machine
 	Guest string // absolute, slash-separated and clean
 	Write bool
-	Pos   Position
+	// MaxWritten is how many bytes one run may write; 0: as many as it likes.
+	MaxWritten int64
+	Pos        Position
 }
 
 // Defaults returns the settings that empty sources give.

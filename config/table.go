@@ -1,6 +1,8 @@
 package config
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -56,7 +58,7 @@ type row struct {
 
 // read reads a mapping into a T and returns what was given of it, by name. It reports unknown and missing keys.
 func (t table[T]) read(into *T, v value) map[string]value {
-	v.want = "a mapping"
+	v.want = cmp.Or(v.want, anObject.want)
 	ps, ok := v.pairs()
 	if !ok {
 		return nil
@@ -142,23 +144,20 @@ func (t table[T]) list(prefix string) []row {
 	return rows
 }
 
-// suggest completes the message about an unknown key: a key here that is spelled alike, the place where a key of that
-// name belongs, or all keys.
+// suggest completes the message about an unknown key: a key here that is spelled alike, the place above or below where a key of
+// that name belongs, or all keys.
 func (t table[T]) suggest(p pair, in value) string {
 	var known []string
 	for _, f := range t {
-		known = append(known, f.name)
+		if !f.later {
+			known = append(known, f.name)
+		}
 	}
 	if s := didYouMean(strings.ReplaceAll(p.name, "-", "_"), known); s != "" {
 		return s
 	}
-	for _, r := range in.rows {
-		if r.path == p.name {
-			return "; " + p.name + " belongs at the top of the file"
-		}
-		if strings.HasSuffix(r.path, "."+p.name) {
-			return "; did you mean " + r.path + "?"
-		}
+	if place, ok := belongs(p.name, in); ok {
+		return "; " + p.name + " belongs " + place
 	}
 	if in.node.Style&yaml.FlowStyle != 0 && p.value.isNull() {
 		return "; inside {…} quote a value that holds a comma"
@@ -166,11 +165,59 @@ func (t table[T]) suggest(p pair, in value) string {
 	return "; known are " + strings.Join(known, ", ")
 }
 
-// didYouMean completes a message with the known word that is most like an unknown one, if any is.
+// belongs says where a key that is not known in a mapping is known: above it, or else below it, if that is one place.
+func belongs(name string, in value) (place string, ok bool) {
+	here, placed := listed(in.key), map[string]bool{}
+	for _, r := range in.rows {
+		placed[r.path] = !r.later
+	}
+	for above := here; above != ""; {
+		if above, ok = strings.CutSuffix(above, "[]"); !ok {
+			above = above[:max(0, strings.LastIndexByte(above, '.'))]
+		}
+		switch {
+		case above == "" && placed[name]:
+			return "at the top of the file", true
+		case above != "" && placed[above+"."+name]:
+			return "in " + above, true
+		}
+	}
+	least, found := math.MaxInt, 0
+	for _, r := range in.rows {
+		mapping, under := strings.CutSuffix(r.path, "."+name)
+		if !under || r.later || here != "" && !strings.HasPrefix(mapping, here+".") {
+			continue
+		}
+		switch depth := strings.Count(mapping, "."); {
+		case depth < least:
+			place, least, found = "in "+mapping, depth, 1
+		case depth == least:
+			found++
+		}
+	}
+	return place, found == 1
+}
+
+// listed is the path of a key as the table has it: jobs[].triggers[] for jobs[a].triggers[0].
+func listed(key string) string {
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(key, "[")
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		b.WriteString("[]")
+		_, key, _ = strings.Cut(rest, "]")
+	}
+}
+
+// didYouMean completes a message with the known word that is most like an unknown one, if any is: at most a third of it is other
+// letters, and never more than half of the longer of both.
 func didYouMean(word string, known []string) string {
 	best, found := max(1, len(word)/3)+1, ""
 	for _, k := range known {
-		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < best {
+		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < best && 2*d <= max(len(word), len(k)) {
 			best, found = d, k
 		}
 	}

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/jobhost/jobhost"
 )
@@ -10,8 +12,8 @@ import (
 // checkPluginData reports whether the plugin of a definition would refuse the data of its runs, as far as it is known: that of
 // each trigger, or without one the job's, to which a request may add. A runner that is no [jobhost.DataChecker] refuses none.
 func (e *Engine) checkPluginData(ctx context.Context, def jobhost.JobDef) error {
-	c, ok := e.runner.(jobhost.DataChecker)
-	if !ok {
+	c, strict := e.schemas()
+	if !slices.Contains(strict, def.Plugin) {
 		return nil
 	}
 	if len(def.Triggers) == 0 {
@@ -30,28 +32,66 @@ func (e *Engine) checkPluginData(ctx context.Context, def jobhost.JobDef) error 
 	return nil
 }
 
-// checkRequestData reports whether the plugin of a job would refuse a manual run with a request's data. It is asked before the
-// request becomes a command, so that it holds up nobody else; the runner asks again before the run, since the job may change
-// meanwhile. A job that is not there is the command's affair.
-func (e *Engine) checkRequestData(ctx context.Context, name jobhost.Name, data []byte) error {
+// A manual is what a request asks for: a run of a job, with the request's layer of data.
+type manual struct {
+	job  jobhost.Name
+	data []byte
+}
+
+// checkRequests says of each request whether its data can be a layer, and whether the plugin of its job would refuse the run.
+// Plugins are asked before the requests become commands, so that it holds up nobody else; the runner asks again before the run,
+// since a job may change meanwhile. A job that is not there is the command's affair.
+func (e *Engine) checkRequests(ctx context.Context, reqs []manual) []error {
+	errs := make([]error, len(reqs))
+	of := map[jobhost.Name][]int{}
+	for i, r := range reqs {
+		if err := jobhost.CheckData(r.data); err != nil {
+			errs[i] = invalid("request: %v", err)
+			continue
+		}
+		of[r.job] = append(of[r.job], i)
+	}
+	c, strict := e.schemas()
+	if len(strict) == 0 {
+		return errs
+	}
+	for names := range slices.Chunk(slices.Sorted(maps.Keys(of)), 16) { // each job may have 1 MiB of data
+		var jobs []jobhost.JobState
+		err := e.store.View(ctx, func(tx jobhost.Tx) (err error) {
+			jobs, err = tx.Jobs(names...)
+			return err
+		})
+		if err != nil {
+			for _, name := range names {
+				for _, i := range of[name] {
+					errs[i] = err
+				}
+			}
+			continue
+		}
+		for _, j := range jobs {
+			if !slices.Contains(strict, j.Plugin) {
+				continue
+			}
+			for _, i := range of[j.Name] {
+				merged, err := mergeRequest(j.Job, reqs[i].data)
+				if err == nil {
+					err = refused(ctx, c.CheckData(ctx, j.Plugin, merged, true), j.Plugin, fmt.Sprintf("job %q", j.Name))
+				}
+				errs[i] = err
+			}
+		}
+	}
+	return errs
+}
+
+// schemas are the plugins that refuse some data, and who to ask about them.
+func (e *Engine) schemas() (jobhost.DataChecker, []jobhost.Name) {
 	c, ok := e.runner.(jobhost.DataChecker)
 	if !ok {
-		return nil
+		return nil, nil
 	}
-	var jobs []jobhost.JobState
-	err := e.store.View(ctx, func(tx jobhost.Tx) (err error) {
-		jobs, err = tx.Jobs(name)
-		return err
-	})
-	if err != nil || len(jobs) == 0 || jobs[0].Plugin == "" {
-		return err
-	}
-	job := jobs[0].Job
-	merged, err := mergeRequest(job, data)
-	if err != nil {
-		return err
-	}
-	return refused(ctx, c.CheckData(ctx, job.Plugin, merged, true), job.Plugin, fmt.Sprintf("job %q", name))
+	return c, c.WithSchema()
 }
 
 // refused gives the plugin's refusal its code. The end of ctx passes through.

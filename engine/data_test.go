@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -35,9 +36,84 @@ func (picky) CheckData(ctx context.Context, plugin jobhost.Name, data json.RawMe
 	return nil
 }
 
+func (picky) WithSchema() []jobhost.Name { return []jobhost.Name{"picky"} }
+
+// easy is picky without a schema. It must not be asked.
+type easy struct{ picky }
+
+func (easy) WithSchema() []jobhost.Name { return nil }
+
+func (easy) CheckData(context.Context, jobhost.Name, json.RawMessage, bool) error {
+	return errors.New("asked although no plugin has a schema")
+}
+
+// viewed counts the reading transactions of a store.
+type viewed struct {
+	jobhost.Store
+	n int
+}
+
+func (v *viewed) View(ctx context.Context, f func(jobhost.Tx) error) error {
+	v.n++
+	return v.Store.View(ctx, f)
+}
+
+func TestRequestsAreHeldAgainstSchemasInFewTransactions(t *testing.T) {
+	var many []jobhost.JobDef
+	var all, plain, same []jobhost.EnqueueRequest
+	for i := range 40 {
+		d := pickyJob(`{}`)
+		d.Name = fmt.Sprint("j", i)
+		other := jobhost.NewJob(fmt.Sprint("plain", i), "plain")
+		many = append(many, d, other)
+		all = append(all, jobhost.EnqueueRequest{Job: d.Name, Data: json.RawMessage(`{"format":"md"}`)})
+		plain = append(plain, jobhost.EnqueueRequest{Job: other.Name, Data: json.RawMessage(`{"format":"pdf"}`)})
+		same = append(same, jobhost.EnqueueRequest{Job: "j0", Data: json.RawMessage(`{"format":"md"}`)})
+	}
+	for _, c := range []struct {
+		name   string
+		runner jobhost.Runner
+		reqs   []jobhost.EnqueueRequest
+		want   int
+	}{
+		{"no plugin has a schema", easy{}, all, 0},
+		{"one request", picky{}, all[:1], 1},
+		{"many of one job", picky{}, same, 1},
+		{"many of many jobs", picky{}, all, 3}, // 16 jobs a transaction: each may have 1 MiB of data
+		{"many of jobs whose plugin has no schema", picky{}, plain, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := &viewed{Store: memstore.New(memstore.Config{})}
+			e := newEngine(t, s, c.runner)
+			for _, r := range e.Schedule(t.Context(), many) {
+				if r.Err != nil {
+					t.Fatal(r.Err)
+				}
+			}
+			s.n = 0
+			e.Enqueue(t.Context(), nil)
+			turn := s.n // what a turn reads by itself
+			s.n = 0
+			for i, r := range e.Enqueue(t.Context(), c.reqs) {
+				if r.Err != nil {
+					t.Errorf("item %d: %v", i, r.Err)
+				}
+			}
+			if got := s.n - turn; got != c.want {
+				t.Errorf("%d reading transactions for %d requests, want %d", got, len(c.reqs), c.want)
+			}
+		})
+	}
+}
+
 func newPicky(t *testing.T) *Engine {
 	t.Helper()
-	e, err := New(memstore.New(memstore.Config{}), picky{}, Defaults())
+	return newEngine(t, memstore.New(memstore.Config{}), picky{})
+}
+
+func newEngine(t *testing.T, s jobhost.Store, r jobhost.Runner) *Engine {
+	t.Helper()
+	e, err := New(s, r, Defaults())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -327,6 +327,12 @@ func notFoundTrigger(job, trigger jobhost.Name) error {
 	}
 }
 
+func unknownRun(id jobhost.RunID) error {
+	return &jobhost.Error{
+		Code: jobhost.NotFoundRun, Msg: fmt.Sprintf("run %q does not exist", id), Hint: "see jobhost run ls", Params: map[string]any{"run": string(id)},
+	}
+}
+
 func notFoundRun(id jobhost.RunID, what string) error {
 	return &jobhost.Error{
 		Code: jobhost.NotFoundRun, Msg: fmt.Sprintf("run %q %s", id, what), Params: map[string]any{"run": string(id)},

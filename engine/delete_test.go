@@ -19,10 +19,8 @@ func TestWhatWasAskedForLeavesATrace(t *testing.T) {
 			is(w, "enqueue", err, nil)
 			w.until(10 * second)
 			is(w, "delete", w.eng().Delete(w.Context(), []jobhost.Name{"j"})[0].Err, nil)
-			rs, err := w.eng().Runs(w.Context(), jobhost.RunQuery{IDs: []jobhost.RunID{id}})
+			r, err := w.eng().Run(w.Context(), id)
 			is(w, "error", err, nil)
-			is(w, "records", len(rs), 1)
-			r := rs[0]
 			is(w, "state", r.State, jobhost.RunCanceled)
 			is(w, "code", r.ErrorCode, jobhost.Canceled)
 			is(w, "message", r.ErrorMessage, whyDeleted)

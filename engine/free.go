@@ -51,9 +51,6 @@ func (t *turn) freeJob(name jobhost.Name) error {
 		return err
 	}
 	for i := range ts {
-		if p, err := t.plans.of(ts[i].Schedule); err == nil { // a one-shot has none
-			ts[i] = unblocked(ts[i], p, t.now, t.rules())
-		}
 		ts[i].State = jobhost.TriggerWaiting
 		ts[i] = ready(ts[i], job.Job)
 	}

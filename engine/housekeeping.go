@@ -217,7 +217,7 @@ func (e *Engine) deletedJobs(ctx context.Context) ([]jobhost.Name, error) {
 		if len(runs) < page {
 			break
 		}
-		q.To = runs[len(runs)-1].StartedAt // others of that instant are mostly of jobs that were seen
+		q.To = runs[len(runs)-1].ListedAt() // others of that instant are mostly of jobs that were seen
 	}
 	var defined []jobhost.JobState
 	err := e.store.View(ctx, func(tx jobhost.Tx) (err error) {

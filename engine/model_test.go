@@ -187,7 +187,7 @@ func (m *model) free(j *modelJob) {
 // cancelPending records an enqueued run that has not started as Canceled.
 func (m *model) cancelPending(t *modelTrigger) {
 	m.remove(t)
-	t.shot.state, t.shot.started, t.shot.ended = jobhost.RunCanceled, m.now, m.now
+	t.shot.state, t.shot.ended = jobhost.RunCanceled, m.now
 	m.runs = append(m.runs, t.shot)
 }
 

@@ -14,7 +14,7 @@ import (
 // asksForPending reports whether q can select runs that have not started. By ids and by their state they can be asked for; a
 // query for the time of the start leaves them out, and one that says nothing is about the history.
 func asksForPending(q *jobhost.RunQuery) bool {
-	return (len(q.IDs) > 0 || slices.Contains(q.States, jobhost.RunPending)) && q.From.IsZero() && q.To.IsZero()
+	return (len(q.IDs) > 0 || q.Prefix != "" || slices.Contains(q.States, jobhost.RunPending)) && q.From.IsZero() && q.To.IsZero()
 }
 
 // asksForPendingOnly reports whether the history has nothing that q selects.
@@ -22,40 +22,28 @@ func asksForPendingOnly(q *jobhost.RunQuery) bool {
 	return len(q.States) > 0 && !slices.ContainsFunc(q.States, func(s jobhost.RunState) bool { return s != jobhost.RunPending })
 }
 
-// pendingIDs are the ids that may be pending and that q may select. Without ids in q the triggers of its job, or of all
-// jobs, are looked through, a page of a transaction at a time.
+// pendingIDs are the ids of runs that the store may have as pending and that q may select.
 func (e *Engine) pendingIDs(ctx context.Context, q *jobhost.RunQuery) (ids []jobhost.RunID, err error) {
 	if !asksForPending(q) || len(q.IDs) > 0 {
 		return q.IDs, nil
 	}
-	note := func(tx jobhost.Tx, names ...jobhost.Name) error {
-		ts, err := tx.TriggersOf(names...)
-		for _, t := range ts {
-			if isPending(t) {
-				ids = append(ids, t.OneShot.RunID)
-			}
-		}
-		return err
-	}
-	for _, t := range e.localPending() {
-		ids = append(ids, t.OneShot.RunID)
-	}
-	if q.Job != "" {
-		return ids, e.store.View(ctx, func(tx jobhost.Tx) error { return note(tx, q.Job) })
-	}
-	const page = 500
-	for last := ""; ; {
-		var names []jobhost.Name
+	const page = 1000 // short transactions: a long one makes a bolt file grow
+	after := jobhost.RunID(q.Prefix[:min(len(q.Prefix), 31)])
+	for {
+		var some []jobhost.RunID
 		err := e.store.View(ctx, func(tx jobhost.Tx) (err error) {
-			if names, err = tx.JobNames(last, page); err != nil {
-				return err
-			}
-			return note(tx, names...)
+			some, err = tx.PendingIDs(q.Job, after, page)
+			return err
 		})
-		if err != nil || len(names) < page {
+		for _, id := range some {
+			if after = id; !strings.HasPrefix(string(id), q.Prefix) {
+				continue
+			}
+			ids = append(ids, id)
+		}
+		if err != nil || len(some) < page || string(after) > q.Prefix && !strings.HasPrefix(string(after), q.Prefix) {
 			return ids, err
 		}
-		last = names[len(names)-1]
 	}
 }
 
@@ -75,48 +63,54 @@ func (e *Engine) localPending() (ts []jobhost.Trigger) {
 	return ts
 }
 
-// pendingOf are those of the ids whose runs have not started, as runs.
-func (e *Engine) pendingOf(tx jobhost.Tx, ids ...jobhost.RunID) (runs []jobhost.Run, err error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	ts, err := tx.Pending(ids...)
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range ts {
-		runs = append(runs, pendingRun(t))
-	}
-	for _, t := range e.localPending() {
-		if !slices.Contains(ids, t.OneShot.RunID) {
-			continue
-		}
-		started, err := tx.Runs(t.OneShot.RunID) // in a turn that is not over yet
-		if err != nil {
-			return nil, err
-		}
-		if len(started) == 0 {
-			runs = append(runs, pendingRun(t))
-		}
-	}
-	return runs, nil
-}
-
-// selectPending are the pending ones of the ids that q selects, the latest planned time first, as the history has the newest
-// start first.
-func (e *Engine) selectPending(tx jobhost.Tx, q *jobhost.RunQuery, ids []jobhost.RunID) ([]jobhost.Run, error) {
+// selectPending are the pending runs that q selects, in the store those of the ids, the latest planned time first, as the
+// history has the newest start first. They are without their data.
+func (e *Engine) selectPending(tx jobhost.Tx, q *jobhost.RunQuery, ids []jobhost.RunID) (runs []jobhost.Run, err error) {
 	if !asksForPending(q) {
 		return nil, nil
 	}
-	runs, err := e.pendingOf(tx, ids...)
-	runs = slices.DeleteFunc(runs, func(r jobhost.Run) bool { return !q.Matches(&r) })
+	keep := func(p jobhost.Trigger) {
+		r := pendingRun(p)
+		if r.Data = nil; q.Matches(&r) {
+			runs = append(runs, r)
+		}
+	}
+	for part := range slices.Chunk(ids, 16) { // each may have 1 MiB of data
+		ts, err := tx.Pending(part...)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range ts {
+			keep(t)
+		}
+	}
+	for _, t := range e.localPending() {
+		started, err := tx.CountRuns(jobhost.RunQuery{IDs: []jobhost.RunID{t.OneShot.RunID}}) // in a turn that is not over yet
+		if err != nil {
+			return nil, err
+		}
+		if started == 0 {
+			keep(t)
+		}
+	}
 	slices.SortFunc(runs, func(a, b jobhost.Run) int {
 		if c := b.ScheduledAt.Compare(a.ScheduledAt); c != 0 {
 			return c
 		}
 		return strings.Compare(string(a.ID), string(b.ID))
 	})
-	return runs, err
+	return runs, nil
+}
+
+// pendingByID is one pending run with its data; ok is false when there is none of the id.
+func (e *Engine) pendingByID(tx jobhost.Tx, id jobhost.RunID) (r jobhost.Run, ok bool, err error) {
+	ts, err := tx.Pending(id)
+	for _, t := range append(ts, e.localPending()...) {
+		if t.OneShot.RunID == id {
+			return pendingRun(t), true, err
+		}
+	}
+	return r, false, err
 }
 
 // pendingRun is how an enqueued run shows before it starts.

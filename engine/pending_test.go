@@ -54,7 +54,7 @@ func TestPendingRuns(t *testing.T) {
 		}
 		pending := []jobhost.RunState{jobhost.RunPending}
 		want := []jobhost.Run{
-			{ID: ids[0], Job: "a", ScheduledAt: t0.Add(3 * hour), Data: json.RawMessage(`{"n":1}`), Priority: 8},
+			{ID: ids[0], Job: "a", ScheduledAt: t0.Add(3 * hour), Priority: 8},
 			{ID: ids[1], Job: "local", ScheduledAt: t0.Add(2 * hour), Priority: 5},
 			{ID: ids[3], Job: "paused", ScheduledAt: t0.Add(hour), Priority: 5},
 			{ID: ids[2], Job: "busy", ScheduledAt: t0, Priority: 5},

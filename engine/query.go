@@ -25,6 +25,9 @@ func (e *Engine) Runs(ctx context.Context, q jobhost.RunQuery) (runs []jobhost.R
 	if q.Skip < 0 {
 		return nil, outOfRange("skip", q.Skip, "0 or more")
 	}
+	if err := checkPrefix(q.Prefix); err != nil {
+		return nil, err
+	}
 	ids, err := e.pendingIDs(ctx, &q)
 	if err != nil {
 		return nil, err
@@ -72,6 +75,9 @@ func (e *Engine) JobNames(ctx context.Context, after jobhost.Name, limit int) (n
 
 // CountRuns counts the history. See [jobhost.Scheduler].
 func (e *Engine) CountRuns(ctx context.Context, q jobhost.RunQuery) (n int, err error) {
+	if err := checkPrefix(q.Prefix); err != nil {
+		return 0, err
+	}
 	ids, err := e.pendingIDs(ctx, &q)
 	if err != nil {
 		return 0, err
@@ -86,6 +92,16 @@ func (e *Engine) CountRuns(ctx context.Context, q jobhost.RunQuery) (n int, err 
 		return err
 	})
 	return n, err
+}
+
+func checkPrefix(prefix string) error {
+	if prefix == "" {
+		return nil
+	}
+	if _, err := jobhost.ParseRunPrefix(prefix); err != nil {
+		return &jobhost.Error{Code: jobhost.InvalidDefinition, Op: "runs", Msg: err.Error(), Err: err}
+	}
+	return nil
 }
 
 func outOfRange(key string, value int, want string) error {
@@ -110,17 +126,35 @@ func (e *Engine) Output(ctx context.Context, id jobhost.RunID) (out []byte, err 
 	return out, err
 }
 
-// find is a run, also one that has not started, or the error for one that is not there.
+// Run is one run with its data, also one that has not started. See [jobhost.Scheduler].
+func (e *Engine) Run(ctx context.Context, id jobhost.RunID) (run jobhost.Run, err error) {
+	err = e.store.View(ctx, func(tx jobhost.Tx) error {
+		runs, err := tx.Runs(id)
+		run, err = e.orPending(tx, id, runs, err)
+		return err
+	})
+	one := []jobhost.Run{run}
+	e.addProgress(one)
+	return one[0], err
+}
+
+// find is a run without its data, also one that has not started, or the error for one that is not there.
 func (e *Engine) find(tx jobhost.Tx, id jobhost.RunID) (jobhost.Run, error) {
-	runs, err := tx.Runs(id)
-	if err == nil && len(runs) == 0 {
-		runs, err = e.pendingOf(tx, id)
-	}
-	switch {
-	case err != nil:
+	runs, err := tx.QueryRuns(jobhost.RunQuery{IDs: []jobhost.RunID{id}, Limit: 1})
+	return e.orPending(tx, id, runs, err)
+}
+
+// orPending is the run that was found, or else the pending one of the id.
+func (e *Engine) orPending(tx jobhost.Tx, id jobhost.RunID, found []jobhost.Run, err error) (jobhost.Run, error) {
+	if err != nil {
 		return jobhost.Run{}, err
-	case len(runs) == 0:
-		return jobhost.Run{}, notFoundRun(id, "does not exist")
 	}
-	return runs[0], nil
+	if len(found) > 0 {
+		return found[0], nil
+	}
+	r, ok, err := e.pendingByID(tx, id)
+	if err == nil && !ok {
+		err = unknownRun(id)
+	}
+	return r, err
 }

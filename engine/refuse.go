@@ -22,17 +22,26 @@ const (
 	collapsed // one run made up for several
 )
 
-// refuse is what t's refusals are once all its slots up to now that are not among them yet are lost for a reason. Of slots
-// that collapse into one run, that run stands for one.
+// refuse is what t's refusals are once all its slots up to now that are not among them yet are lost for a reason.
 func refuse(t jobhost.Trigger, p *plan, now time.Time, l loss, why string) jobhost.Refusals {
-	r := t.Refused
-	n, last, more := p.missed(t.Due, r.Slot, now)
-	if l == collapsed && t.Due.After(r.Slot) {
+	n, last, more := p.missed(t.Due, t.Refused.Slot, now)
+	return lose(t.Refused, n, last, more, now, l, why)
+}
+
+// refuseAllButOne is refuse for slots that one run makes up for: it stands for the first of them.
+func refuseAllButOne(t jobhost.Trigger, p *plan, now time.Time, l loss, why string) jobhost.Refusals {
+	n, last, more := p.missed(t.Due, t.Refused.Slot, now)
+	if t.Due.After(t.Refused.Slot) {
 		n--
 	}
-	if n == 0 && l == collapsed {
-		return r
+	if n == 0 {
+		return t.Refused
 	}
+	return lose(t.Refused, n, last, more, now, l, why)
+}
+
+// lose adds n slots to refusals.
+func lose(r jobhost.Refusals, n int, last time.Time, more bool, now time.Time, l loss, why string) jobhost.Refusals {
 	switch l {
 	case skipped:
 		r.Skipped += n

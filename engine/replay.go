@@ -57,7 +57,7 @@ func (e *Engine) onRecord(ctx context.Context, id jobhost.RunID) (run jobhost.Ru
 			return err
 		}
 		if len(runs) == 0 {
-			return notFoundRun(id, "does not exist")
+			return unknownRun(id)
 		}
 		run = runs[0]
 		switch {

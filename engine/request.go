@@ -16,8 +16,13 @@ func (e *Engine) Trigger(ctx context.Context, reqs []jobhost.TriggerRequest) []j
 	now := e.now()
 	ids := drawIDs(now, len(reqs))
 	ends := make([]chan jobhost.Run, len(reqs))
+	asked := make([]manual, len(reqs))
+	for i, r := range reqs {
+		asked[i] = manual{r.Job, r.Data}
+	}
+	bad := e.checkRequests(ctx, asked)
 	out := batch(ctx, e, reqs, func(i int, req jobhost.TriggerRequest, out *jobhost.Result[jobhost.Run]) *command {
-		if out.Err = e.checkRequest(ctx, req.Job, req.Data); out.Err == nil {
+		if out.Err = bad[i]; out.Err == nil {
 			out.Err = e.await(ids[i], &ends[i])
 		}
 		if out.Err != nil {
@@ -111,8 +116,13 @@ func (e *Engine) startNow(req jobhost.TriggerRequest, id jobhost.RunID, now time
 func (e *Engine) Enqueue(ctx context.Context, reqs []jobhost.EnqueueRequest) []jobhost.Result[jobhost.RunID] {
 	now := e.now()
 	ids := drawIDs(now, len(reqs))
+	asked := make([]manual, len(reqs))
+	for i, r := range reqs {
+		asked[i] = manual{r.Job, r.Data}
+	}
+	bad := e.checkRequests(ctx, asked)
 	return batch(ctx, e, reqs, func(i int, req jobhost.EnqueueRequest, out *jobhost.Result[jobhost.RunID]) *command {
-		if out.Err = e.checkRequest(ctx, req.Job, req.Data); out.Err != nil {
+		if out.Err = bad[i]; out.Err != nil {
 			return nil
 		}
 		if len(req.IdempotencyKey) > 255 {
@@ -165,13 +175,6 @@ func (e *Engine) enqueue(req jobhost.EnqueueRequest, id jobhost.RunID, now time.
 		return t.tx.PutTriggers(ready(one, job.Job))
 	}
 	return c
-}
-
-func (e *Engine) checkRequest(ctx context.Context, job jobhost.Name, data []byte) error {
-	if err := jobhost.CheckData(data); err != nil {
-		return invalid("request: %v", err)
-	}
-	return e.checkRequestData(ctx, job, data)
 }
 
 // mergeRequest is the data of a manual run: job and request, no trigger (SPEC 3).
@@ -241,7 +244,7 @@ func (e *Engine) cancelElsewhere(id jobhost.RunID) *command {
 			return t.cancelPending(x.trigger, "cancelled before it started")
 		}
 		if len(pending) == 0 {
-			c.err = notFoundRun(id, "does not exist")
+			c.err = unknownRun(id)
 			return nil
 		}
 		return t.cancelPending(pending[0], "cancelled before it started")
@@ -249,8 +252,8 @@ func (e *Engine) cancelElsewhere(id jobhost.RunID) *command {
 	return c
 }
 
-// cancelPending removes the one-shot of a run that has not started, and records the run as Canceled. Since the history is
-// ordered by start, now stands for it, as it does for the end.
+// cancelPending removes the one-shot of a run that has not started, and records the run as Canceled: on no node, and without a
+// start.
 func (t *turn) cancelPending(p jobhost.Trigger, why string) error {
 	if err := t.lock([]jobhost.Name{p.Key.Job}); err != nil {
 		return err
@@ -262,10 +265,13 @@ func (t *turn) cancelPending(p jobhost.Trigger, why string) error {
 	if j := t.jobs[p.Key.Job]; j != nil {
 		job = j.Job
 	}
-	r, err := start(p, job, p.OneShot.RunID, p.Due, t.now, t.cfg.NodeID)
+	r, err := start(p, job, p.OneShot.RunID, p.Due, t.now, "")
 	if err != nil {
 		r.Data = p.OneShot.Data
 	}
-	r.State, r.EndedAt, r.ErrorCode, r.ErrorMessage = jobhost.RunCanceled, t.now, jobhost.Canceled, why
+	r.State, r.StartedAt, r.EndedAt, r.ErrorCode, r.ErrorMessage = jobhost.RunCanceled, time.Time{}, t.now, jobhost.Canceled, why
+	if t.heard {
+		t.tell(t.endEvent(r))
+	}
 	return t.tx.PutRuns(r)
 }

@@ -27,13 +27,16 @@ type rules struct {
 func settle(t jobhost.Trigger, p *plan, busy bool, now time.Time, r rules) (verdict, time.Time, jobhost.Trigger) {
 	if t.OneShot != nil { // no misfire policy, no window, no calendar
 		if busy {
-			return blocked(t, now)
+			return blocked(t)
 		}
 		return fire, t.Due, t
 	}
-	t = unblocked(t, p, now, r)
 	late := now.Sub(t.Due)
 	misfire := late > r.Threshold
+	lost, madeUp, why := skipped, collapsed, "missed, and one run made up for all that were"
+	if t.State == jobhost.TriggerBlocked { // else it would not have missed them
+		lost, madeUp, why = blockedSlots, blockedSlots, whyBlocked
+	}
 	at, after := t.Due, t.Due
 	if misfire && t.Misfire == jobhost.MisfireRunOnce {
 		at, after = now, now
@@ -43,15 +46,15 @@ func settle(t jobhost.Trigger, p *plan, busy bool, now time.Time, r rules) (verd
 		t.Refused = refuse(t, p, now, deadline, "later than the start deadline of "+t.StartDeadline.String())
 		return skip, time.Time{}, wait(t, p.next(now))
 	case misfire && t.Misfire == jobhost.MisfireSkip:
-		t.Refused = refuse(t, p, now, skipped, "misfire, and the policy is skip")
+		t.Refused = refuse(t, p, now, lost, "misfire, and the policy is skip")
 		return skip, time.Time{}, wait(t, p.next(now))
 	case misfire && t.Misfire == jobhost.MisfireRunOnce && !p.allows(now):
-		t.Refused = refuse(t, p, now, skipped, "misfire, and a run now would be outside the schedule's window or in an excluded time")
+		t.Refused = refuse(t, p, now, lost, "misfire, and a run now would be outside the schedule's window or in an excluded time")
 		return skip, time.Time{}, wait(t, p.next(now))
 	case busy:
-		return blocked(t, now)
+		return blocked(t)
 	case misfire && t.Misfire == jobhost.MisfireRunOnce:
-		t.Refused = refuse(t, p, now, collapsed, "missed, and one run made up for all that were")
+		t.Refused = refuseAllButOne(t, p, now, madeUp, why)
 	}
 	after = later(after, t.LastFired) // an instant that has fired never fires again, wherever the clock went
 	t.FiredCount++
@@ -67,24 +70,10 @@ func settle(t jobhost.Trigger, p *plan, busy bool, now time.Time, r rules) (verd
 	return fire, at, t
 }
 
-// blocked is T8. The due waits, and is among the refusals already.
-func blocked(t jobhost.Trigger, now time.Time) (verdict, time.Time, jobhost.Trigger) {
+// blocked is T8. The due waits: whether it runs is decided when the trigger is freed.
+func blocked(t jobhost.Trigger) (verdict, time.Time, jobhost.Trigger) {
 	t.State = jobhost.TriggerBlocked
-	if t.Due.After(t.Refused.Slot) {
-		t.Refused.Blocked++
-		t.Refused.Slot = t.Due
-	}
-	t.Refused.Last, t.Refused.At = whyBlocked, now
 	return block, time.Time{}, t
-}
-
-// unblocked is a trigger that was Blocked until now, if it was: what passed meanwhile will not run, unless its due is still
-// within the threshold or every missed time is made up.
-func unblocked(t jobhost.Trigger, p *plan, now time.Time, r rules) jobhost.Trigger {
-	if t.State == jobhost.TriggerBlocked && t.OneShot == nil && now.Sub(t.Due) > r.Threshold && t.Misfire != jobhost.MisfireRunAll {
-		t.Refused = refuse(t, p, now, blockedSlots, whyBlocked)
-	}
-	return t
 }
 
 // afterRun is the interval trigger t after its run ended or was marked Lost at end (T11, T12).

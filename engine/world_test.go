@@ -250,14 +250,21 @@ func (w *world) view(f func(tx jobhost.Tx) error) {
 	}
 }
 
-// runs are a job's runs, oldest first.
+// runs are a job's runs with their data, oldest first.
 func (w *world) runs(job jobhost.Name) (rs []jobhost.Run) {
 	w.Helper()
-	w.view(func(tx jobhost.Tx) (err error) {
-		rs, err = tx.QueryRuns(jobhost.RunQuery{Job: job, Limit: 1_000_000})
+	w.view(func(tx jobhost.Tx) error {
+		listed, err := tx.QueryRuns(jobhost.RunQuery{Job: job, Limit: 1_000_000})
+		if err != nil {
+			return err
+		}
+		ids := make([]jobhost.RunID, len(listed))
+		for i, r := range listed {
+			ids[len(ids)-1-i] = r.ID
+		}
+		rs, err = tx.Runs(ids...)
 		return err
 	})
-	slices.Reverse(rs)
 	return rs
 }
 

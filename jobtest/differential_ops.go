@@ -16,7 +16,7 @@ import (
 func (p *play) op() op {
 	return rapid.SampledFrom([]func() op{
 		p.putJobs, p.deleteJobs, p.putTriggers, p.putTriggers, p.deleteTriggers, p.putRuns, p.putRuns, p.logs,
-		p.prune, p.due, p.query, p.query, p.nodes, p.keys, p.values,
+		p.prune, p.due, p.query, p.query, p.pending, p.nodes, p.keys, p.values,
 	}).Draw(p.rt, "operation")()
 }
 
@@ -106,6 +106,9 @@ func (p *play) putRuns() op {
 		}
 		if !known {
 			r = fullRun(1, p.name(), p.instant(), p.instant())
+			if r.StartedAt.IsZero() {
+				r.StartedAt = t0
+			}
 			r.ID, r.Node, r.Data = id, one(p, "node", "n", "n-1"), p.data()
 			r.Kind, r.RetryOf = one(p, "kind", jobhost.KindSchedule, jobhost.KindRetry), one(p, "retry of", "", p.runID())
 		}
@@ -113,6 +116,9 @@ func (p *play) putRuns() op {
 		r.EndedAt = time.Time{}
 		if r.State.Ended() {
 			r.EndedAt = p.instant()
+			if !known && p.yes("never started") {
+				r.StartedAt = time.Time{}
+			}
 		}
 		p.runs[id] = r
 		rs = append(rs, r)
@@ -179,7 +185,7 @@ func (p *play) query() op {
 	if p.yes("by instant") {
 		q.From, q.To = p.instant(), p.instant()
 	}
-	switch p.int("by", 6) {
+	switch p.int("by", 7) {
 	case 0:
 		q.IDs = append(some(p, "ids", p.runID), p.runID())
 	case 1:
@@ -188,6 +194,8 @@ func (p *play) query() op {
 		q.Node = "n"
 	case 3:
 		q.RetryOf = p.runID()
+	case 5:
+		q.Prefix = string(p.runID()[:one(p, "digits", 1, 8, 9, 12, 16, 18, 32)])
 	case 4:
 		q.Kinds = []jobhost.RunKind{jobhost.KindRetry}
 	}
@@ -195,6 +203,19 @@ func (p *play) query() op {
 		n, e1 := tx.CountRuns(q)
 		rs, e2 := tx.QueryRuns(q)
 		return []any{n, rs}, errors.Join(e1, e2)
+	}}
+}
+
+func (p *play) pending() op {
+	job, limit, after := one(p, "of a job", "", p.name()), p.int("limit", 3), jobhost.RunID("")
+	switch p.int("after", 3) {
+	case 0:
+		after = jobhost.NewRunID(t0, [10]byte{'a', 'b', 1, 2})
+	case 1:
+		after = jobhost.NewRunID(t0, [10]byte{'b', 'a', 3})[:one(p, "digits", 11, 14, 15, 32)]
+	}
+	return op{fmt.Sprintf("PendingIDs %q %q %d", job, after, limit), func(tx jobhost.Tx) (any, error) {
+		return wrap(tx.PendingIDs(job, after, limit))
 	}}
 }
 

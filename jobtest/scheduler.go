@@ -34,7 +34,7 @@ type Service struct {
 // of its own, and every closure of an Update is called twice.
 func Scheduler(t *testing.T, open SchedulerOpener) {
 	t.Helper()
-	for _, c := range slices.Concat(defineCases, pauseCases, requestCases, cancelCases, readCases, historyCases, logCases, eventCases, serviceCases, replayCases) {
+	for _, c := range slices.Concat(defineCases, pauseCases, requestCases, cancelCases, readCases, historyCases, oneRunCases, logCases, eventCases, serviceCases, replayCases) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newService(t, open)
@@ -152,14 +152,30 @@ func (s *service) runs(q jobhost.RunQuery) []jobhost.Run {
 	return rs
 }
 
-// only is the only run of a job.
+// record is a run with its data, which must be there.
+func (s *service) record(id jobhost.RunID) jobhost.Run {
+	s.Helper()
+	r, err := s.Scheduler.Run(s.Context(), id)
+	if err != nil {
+		s.Fatalf("run %s: %v", id, err)
+	}
+	return r
+}
+
+// bare is a run as lists have it.
+func bare(r jobhost.Run) jobhost.Run {
+	r.Data = nil
+	return r
+}
+
+// only is the only run of a job, with its data.
 func (s *service) only(name jobhost.Name) jobhost.Run {
 	s.Helper()
 	rs := s.runs(jobhost.RunQuery{Job: name})
 	if len(rs) != 1 {
 		s.Fatalf("job %q has %d runs, want 1: %+v", name, len(rs), rs)
 	}
-	return rs[0]
+	return s.record(rs[0].ID)
 }
 
 // minutely is a job with one trigger "t" that fires each full minute.

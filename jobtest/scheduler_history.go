@@ -76,7 +76,7 @@ var historyCases = []schedulerCase{
 }
 
 func newestFirst(a, b jobhost.Run) int {
-	return cmp.Or(b.StartedAt.Compare(a.StartedAt), cmp.Compare(a.ID, b.ID))
+	return cmp.Or(b.ListedAt().Compare(a.ListedAt()), cmp.Compare(a.ID, b.ID))
 }
 
 // Log and Output.

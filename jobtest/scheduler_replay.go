@@ -43,7 +43,7 @@ var replayCases = []schedulerCase{
 		is(s, "replay", got.Replay, want)
 		is(s, "output", string(got.Output), string(before))
 		is(s, "log", said(got), []string{"granted: false, values: false"})
-		is(s, "history", s.runs(jobhost.RunQuery{}), []jobhost.Run{first})
+		is(s, "history", s.runs(jobhost.RunQuery{}), []jobhost.Run{bare(first)})
 	}},
 	{name: "a replay has grants when they are asked for, fails as the run may, and is not retried", test: func(s *service) {
 		d := jobhost.NewJob("j", "p")
@@ -62,7 +62,7 @@ var replayCases = []schedulerCase{
 		is(s, "state", []any{got.Replay.State, got.Replay.ErrorCode, got.Replay.ErrorMessage}, []any{jobhost.RunFailed, jobhost.Code("E_OWN"), "as told"})
 		is(s, "log", said(got), []string{"granted: true, values: true"})
 		s.until(time.Minute)
-		is(s, "history", s.runs(jobhost.RunQuery{}), []jobhost.Run{first})
+		is(s, "history", s.runs(jobhost.RunQuery{}), []jobhost.Run{bare(first)})
 	}},
 	{name: "a replay ends at the job's limit, and with whoever waits for it", test: func(s *service) {
 		d := jobhost.NewJob("j", "p")

@@ -85,7 +85,7 @@ var requestCases = []schedulerCase{
 		is(s, "a start", codes(s.Trigger(s.Context(), []jobhost.TriggerRequest{{Job: "j", Data: deep}})), []jobhost.Code{jobhost.InvalidDefinition})
 		is(s, "a request", codes(s.Enqueue(s.Context(), []jobhost.EnqueueRequest{{Job: "j", Data: deep}})), []jobhost.Code{jobhost.InvalidDefinition})
 		is(s, "the deepest", codes(s.Trigger(s.Context(), []jobhost.TriggerRequest{{Job: "j", Data: nested(jobhost.MaxDataDepth)}})), []jobhost.Code{""})
-		is(s, "its data", string(s.runs(jobhost.RunQuery{})[0].Data), string(nested(jobhost.MaxDataDepth)))
+		is(s, "its data", string(s.only("j").Data), string(nested(jobhost.MaxDataDepth)))
 	}},
 	{name: "S-84 of many callers of an exclusive job one is served", test: func(s *service) {
 		s.define(jobhost.NewJob("j", "p"))
@@ -124,6 +124,7 @@ var requestCases = []schedulerCase{
 		is(s, "attempt", first.Attempt, 1)
 		s.until(time.Hour)
 		for i, r := range s.runs(jobhost.RunQuery{RetryOf: first.ID}) {
+			r = s.record(r.ID)
 			is(s, "retry", []any{r.Kind, r.Attempt, r.Trigger, string(r.Data), r.ScheduledAt}, []any{jobhost.KindRetry, 3 - i, "", `{"by":"me"}`, s.at(time.Duration(2-i) * time.Minute)})
 		}
 		is(s, "runs", len(s.runs(jobhost.RunQuery{})), 3)
@@ -161,18 +162,11 @@ var requestCases = []schedulerCase{
 		d.Data = json.RawMessage(`{"a":1}`)
 		s.define(d)
 		id := s.enqueue(jobhost.EnqueueRequest{Job: "j", At: s.at(time.Hour), Data: json.RawMessage(`{"b":2}`)})
-		look := func() jobhost.Run {
-			rs := s.runs(jobhost.RunQuery{IDs: []jobhost.RunID{id}})
-			if len(rs) != 1 {
-				s.Fatalf("%d runs have the id %s, want 1", len(rs), id)
-			}
-			return rs[0]
-		}
 		s.until(time.Hour - time.Second)
-		p := look()
+		p := s.record(id)
 		is(s, "before", []any{p.ID, p.Job, p.State, p.Kind, p.Trigger, p.Attempt, p.ScheduledAt}, []any{id, "j", jobhost.RunPending, jobhost.KindManual, "", 1, s.at(time.Hour)})
 		s.until(time.Hour)
-		r := look()
+		r := s.record(id)
 		is(s, "after", r, jobhost.Run{
 			ID: id, Job: "j", Kind: jobhost.KindManual, Attempt: 1, ScheduledAt: s.at(time.Hour), Priority: 5, State: jobhost.RunSucceeded, Node: s.node(),
 			Data: json.RawMessage(`{"a":1,"b":2}`), StartedAt: s.at(time.Hour), EndedAt: s.at(time.Hour),
@@ -265,76 +259,5 @@ var requestCases = []schedulerCase{
 		is(s, "runs", len(rs), 3)
 		is(s, "the enqueued one", rs[1].ID, id)
 		is(s, "next run", s.status("j").NextRun, s.at(2*time.Hour))
-	}},
-}
-
-// CancelRuns.
-var cancelCases = []schedulerCase{
-	{name: "S-155 S-183 cancelling is answered item by item", test: func(s *service) {
-		s.define(jobhost.NewJob("j", "p"), jobhost.NewJob("long", "p"))
-		ended := s.run("j").ID
-		s.takes("long", time.Hour)
-		end := s.begin("long")
-		pending := s.enqueue(jobhost.EnqueueRequest{Job: "j", At: s.at(time.Hour)})
-		unknown := jobhost.NewRunID(s.began, [10]byte{9})
-		got := s.CancelRuns(s.Context(), []jobhost.RunID{unknown, ended, s.only("long").ID, pending, "nonsense"})
-		is(s, "codes", codes(got), []jobhost.Code{jobhost.NotFoundRun, jobhost.NotFoundRun, "", "", jobhost.NotFoundRun})
-		r := (<-end).Value
-		is(s, "the run in progress", []any{r.State, r.ErrorCode}, []any{jobhost.RunCanceled, jobhost.Canceled})
-		s.until(2 * time.Hour)
-		p := s.runs(jobhost.RunQuery{IDs: []jobhost.RunID{pending}})
-		is(s, "the run that never started", []any{len(p), p[0].State, p[0].ErrorCode}, []any{1, jobhost.RunCanceled, jobhost.Canceled})
-		is(s, "again", codes(s.CancelRuns(s.Context(), []jobhost.RunID{pending, r.ID})), []jobhost.Code{jobhost.NotFoundRun, jobhost.NotFoundRun})
-	}},
-	{name: "S-154 a cancelled run has its grace, and then ends", test: func(s *service) {
-		names := []jobhost.Name{"deaf", "gives-up", "obeys"}
-		for _, n := range names {
-			s.define(jobhost.NewJob(n, "p"))
-		}
-		s.takes("deaf", time.Hour)
-		for name, out := range map[jobhost.Name]jobhost.Outcome{"obeys": {}, "gives-up": {Code: "E_OWN"}} {
-			s.does(name, func(_ context.Context, c jobhost.Call) jobhost.Outcome {
-				<-c.Stop
-				time.Sleep(time.Second)
-				return out
-			})
-		}
-		var ends []<-chan jobhost.Result[jobhost.Run]
-		var ids []jobhost.RunID
-		for _, n := range names {
-			ends = append(ends, s.begin(n))
-			ids = append(ids, s.only(n).ID)
-		}
-		is(s, "codes", codes(s.CancelRuns(s.Context(), ids)), make([]jobhost.Code, 3))
-		var got []string
-		for _, end := range ends {
-			r := (<-end).Value
-			got = append(got, fmt.Sprintf("%s is %v %s after %v", r.Job, r.State, r.ErrorCode, r.EndedAt.Sub(s.began)))
-		}
-		is(s, "ends", got, []string{
-			"deaf is Canceled SCHEDULING_CONFLICT_003 after 5s", "gives-up is Canceled SCHEDULING_CONFLICT_003 after 1s", "obeys is Succeeded  after 1s",
-		})
-	}},
-	{name: "FR-15 S-144 a chain whose second attempt is cancelled has no third", test: func(s *service) {
-		d := jobhost.NewJob("j", "p")
-		d.Retry = &jobhost.RetryPolicy{MaxRetries: 5, Delay: time.Minute}
-		s.define(d)
-		s.does("j", func(ctx context.Context, c jobhost.Call) jobhost.Outcome {
-			if c.Run.Attempt > 1 {
-				<-ctx.Done()
-			}
-			return jobhost.Outcome{Code: "E_OWN"}
-		})
-		first := s.run("j")
-		s.until(90 * time.Second)
-		second := s.runs(jobhost.RunQuery{RetryOf: first.ID})
-		is(s, "retries", len(second), 1)
-		is(s, "code", codes(s.CancelRuns(s.Context(), []jobhost.RunID{second[0].ID})), []jobhost.Code{""})
-		s.until(time.Hour)
-		var states []jobhost.RunState
-		for _, r := range s.runs(jobhost.RunQuery{}) {
-			states = append(states, r.State)
-		}
-		is(s, "states", states, []jobhost.RunState{jobhost.RunCanceled, jobhost.RunFailed})
 	}},
 }

@@ -33,13 +33,21 @@ func newCopied() copied {
 		triggers: []jobhost.Trigger{trigger},
 		listed:   [][]jobhost.Trigger{again(), again(), again(), again()},
 		runs:     []jobhost.Run{over, open},
-		queried:  [][]jobhost.Run{clones(over, open), clones(over, open), clones(over, open), clones(open)},
+		queried:  [][]jobhost.Run{slim(over, open), slim(over, open), slim(over, open), clones(open)},
 		log:      [][]byte{[]byte("log")},
 		out:      []byte("out"),
 		value:    []byte("value"),
 		keys:     []string{"k"},
 		nodes:    []jobhost.Node{{ID: "n"}},
 	}
+}
+
+// slim are runs as lists have them.
+func slim(rs ...jobhost.Run) []jobhost.Run {
+	for i := range rs {
+		rs[i].Data = nil
+	}
+	return rs
 }
 
 func clones(rs ...jobhost.Run) []jobhost.Run {
@@ -114,7 +122,9 @@ func (c copied) scribble() {
 	}
 	for _, rs := range append(c.queried, c.runs) {
 		for i := range rs {
-			rs[i].Data[0], rs[i].Job = 'X', "x"
+			if rs[i].Job = "x"; len(rs[i].Data) > 0 {
+				rs[i].Data[0] = 'X'
+			}
 		}
 	}
 	c.log[0][0], c.out[0], c.value[0], c.keys[0], c.nodes[0].ID = 'X', 'X', 'X', "x", "x"

@@ -3,6 +3,7 @@ package jobtest
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/jobhost/jobhost"
@@ -90,6 +91,41 @@ var triggerCases = []storeCase{
 			same(s, "Due", []jobhost.Trigger{other})(tx.Due(due(t0.Add(time.Hour), 9)))
 			same(s, "Blocked", []jobhost.Trigger(nil))(tx.Blocked("a", 9))
 			same(s, "Pending", []jobhost.Trigger(nil))(tx.Pending(t.OneShot.RunID))
+			return nil
+		})
+	}},
+	{"the ids of pending runs are listed in order, in pages, of a job or all", func(s *suite) {
+		var all []jobhost.RunID
+		of := map[jobhost.Name][]jobhost.RunID{}
+		for i := range 12 {
+			t := newTrigger([]jobhost.Name{"a", "a.b", "b"}[i*7%3], "manual-"+strconv.Itoa(12-i), 5, t0)
+			t.OneShot = &jobhost.OneShot{Kind: jobhost.KindManual, RunID: id(i, t0.Add(time.Duration(i/3)*time.Second)), Attempt: 1}
+			if i%4 == 3 {
+				t.OneShot.Kind = jobhost.KindRetry
+			} else {
+				all = append(all, t.OneShot.RunID)
+				of[t.Key.Job] = append(of[t.Key.Job], t.OneShot.RunID)
+			}
+			s.update(func(tx jobhost.Tx) error { return tx.PutTriggers(t) })
+		}
+		of[""] = all
+		for _, job := range []jobhost.Name{"", "a", "a.b", "b", "none"} {
+			s.view(func(tx jobhost.Tx) error {
+				same(s, "all of "+job, of[job])(tx.PendingIDs(job, "", 99))
+				same(s, "none of "+job, []jobhost.RunID(nil))(tx.PendingIDs(job, "", 0))
+				var got []jobhost.RunID
+				for after := jobhost.RunID(""); ; after = got[len(got)-1] {
+					page, err := tx.PendingIDs(job, after, 2)
+					if err != nil || len(page) == 0 {
+						same(s, "in pages, of "+job, of[job])(got, err)
+						return nil
+					}
+					got = append(got, page...)
+				}
+			})
+		}
+		s.view(func(tx jobhost.Tx) error {
+			same(s, "after the beginning of an id", all[5:])(tx.PendingIDs("", all[5][:21], 99))
 			return nil
 		})
 	}},

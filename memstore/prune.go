@@ -13,7 +13,7 @@ func (t *tx) PruneRuns(endedBefore time.Time, limit int) (int, error) {
 	}
 	var old []*jobhost.Run
 	t.history.Reverse(func(r started) bool {
-		if len(old) >= limit || !r.StartedAt.Before(endedBefore) {
+		if len(old) >= limit || !r.ListedAt().Before(endedBefore) {
 			return false
 		}
 		if r.State.Ended() && r.EndedAt.Before(endedBefore) {

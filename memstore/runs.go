@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/jobhost/jobhost"
 )
@@ -39,7 +40,9 @@ func (t *tx) QueryRuns(q jobhost.RunQuery) ([]jobhost.Run, error) {
 		case skip > 0:
 			skip--
 		default:
-			out = append(out, cloneRun(r))
+			listed := *r
+			listed.Data = nil
+			out = append(out, listed)
 		}
 		return len(out) < q.Limit
 	})
@@ -57,8 +60,12 @@ func (t *tx) CountRuns(q jobhost.RunQuery) (int, error) {
 
 // matching calls each for the runs that q selects, newest start first, until it answers false.
 func (t *tx) matching(q *jobhost.RunQuery, each func(*jobhost.Run) bool) {
-	if len(q.IDs) > 0 {
-		for _, r := range t.named(q.IDs) {
+	ids, few := q.IDs, len(q.IDs) > 0
+	if !few && q.Prefix != "" {
+		ids, few = t.withPrefix(q.Prefix), true
+	}
+	if few {
+		for _, r := range t.named(ids) {
 			if q.Matches(r.Run) && !each(r.Run) {
 				return
 			}
@@ -73,11 +80,22 @@ func (t *tx) matching(q *jobhost.RunQuery, each func(*jobhost.Run) bool) {
 		from.at = q.To.UnixMicro()
 	}
 	tree.Ascend(from, func(r started) bool {
-		if q.Job != "" && r.Job != q.Job || !q.From.IsZero() && r.StartedAt.Before(q.From) {
+		if q.Job != "" && r.Job != q.Job || !q.From.IsZero() && r.ListedAt().Before(q.From) {
 			return false
 		}
 		return !q.Matches(r.Run) || each(r.Run)
 	})
+}
+
+func (t *tx) withPrefix(prefix string) (ids []jobhost.RunID) {
+	t.runs.Ascend(jobhost.RunID(prefix), func(id jobhost.RunID, _ *jobhost.Run) bool {
+		if !strings.HasPrefix(string(id), prefix) {
+			return false
+		}
+		ids = append(ids, id)
+		return true
+	})
+	return ids
 }
 
 func (t *tx) named(ids []jobhost.RunID) []started {
@@ -140,7 +158,7 @@ func (t *tx) Output(id jobhost.RunID) ([]byte, bool, error) {
 	return bytes.Clone(b), ok, nil
 }
 
-func startedOf(r *jobhost.Run) started { return started{r.StartedAt.UnixMicro(), r} }
+func startedOf(r *jobhost.Run) started { return started{r.ListedAt().UnixMicro(), r} }
 
 func cloneRun(r *jobhost.Run) jobhost.Run {
 	c := *r

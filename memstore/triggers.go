@@ -103,6 +103,16 @@ func (t *tx) Pending(ids ...jobhost.RunID) ([]jobhost.Trigger, error) {
 	return out, nil
 }
 
+func (t *tx) PendingIDs(job jobhost.Name, after jobhost.RunID, limit int) (ids []jobhost.RunID, err error) {
+	t.pending.Ascend(after, func(id jobhost.RunID, k jobhost.TriggerKey) bool {
+		if len(ids) < limit && id > after && (job == "" || job == k.Job) {
+			ids = append(ids, id)
+		}
+		return len(ids) < limit
+	})
+	return ids, nil
+}
+
 func (t *tx) PutTriggers(ts ...jobhost.Trigger) error {
 	if err := t.write(); err != nil {
 		return err

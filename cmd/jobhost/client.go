@@ -4,8 +4,8 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -41,19 +41,14 @@ func (f *client) chosen() string {
 	if *f.socket != "" {
 		return *f.socket
 	}
-	for _, e := range f.cli.environ {
-		if v, ok := strings.CutPrefix(e, serverVariable+"="); ok && v != "" {
-			return v
-		}
-	}
-	return ""
+	return f.cli.variable(serverVariable)
 }
 
 // address is the server that was named, or the socket of the configuration. What is wrong with a configuration keeps nobody
 // from asking a host that runs.
 func (f *client) address() (string, error) {
-	if s := f.chosen(); s != "" {
-		return s, nil
+	if f.cli.elsewhere = f.chosen(); f.cli.elsewhere != "" {
+		return f.cli.elsewhere, nil
 	}
 	files, err := readConfig(*f.config)
 	if err != nil {
@@ -73,6 +68,34 @@ func (f *client) address() (string, error) {
 		f.cli.say("warning: with that the host is looked for at %s; --socket or --server can say where it is", socket)
 	}
 	return socket, nil
+}
+
+// ask calls do with a client and the context of its calls, which an interrupt ends. It waits for a host that is starting.
+func (f *client) ask(do func(ctx context.Context, s *api.Client) error) error {
+	ctx, s, done, err := f.dial()
+	if err != nil {
+		return err
+	}
+	defer done()
+	return f.cli.onceStarted(ctx, func() error { return do(ctx, s) })
+}
+
+// onceStarted calls do, and again while what it asks is answered with that the host is starting: what it asks for has not happened
+// then. After [patience] that is the error.
+func (c *cli) onceStarted(ctx context.Context, do func() error) error {
+	const pause = 200 * time.Millisecond
+	for began, said := time.Now(), false; ; said = true {
+		err := do()
+		if !isStarting(err) || time.Since(began) > patience {
+			return err
+		}
+		if !said {
+			c.say("the host is starting; waiting up to %s for it", durationText(patience))
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
 }
 
 // dial returns a client and the context of its calls, which an interrupt ends. The caller calls done at the end.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,7 +105,9 @@ func mistake(err error) string {
 const ownExits = "exits"
 
 // alsoExits are these annotations.
-func alsoExits(codes string) map[string]string { return map[string]string{ownExits: codes} }
+func alsoExits(codes ...string) map[string]string {
+	return map[string]string{ownExits: strings.Join(codes, ", ")}
+}
 
 // absent gives an error the exit code of what is not there, if it is of a file that is not.
 func absent(err error) error {
@@ -137,4 +140,27 @@ func document(cmd *cobra.Command) {
 		codes = append(codes, "130 interrupted")
 	}
 	cmd.Long += "\n\nExit codes: " + strings.Join(codes, ", ") + "."
+}
+
+// fit breaks the lines of help for a terminal, of which the width is 0 where it is not known.
+func fit(root *cobra.Command, width int) {
+	const usual, most = 80, 100 // characters: where nothing is known, and what is still easy to read
+	if width == 0 {
+		width = usual
+	}
+	width = min(width, most)
+	fitText(root, width)
+	flags := regexp.MustCompile(`\.(Local|Inherited)Flags\.FlagUsages\b`)
+	root.SetUsageTemplate(flags.ReplaceAllString(root.UsageTemplate(), fmt.Sprintf("(.${1}Flags.FlagUsagesWrapped %d)", width)))
+}
+
+func fitText(cmd *cobra.Command, width int) {
+	paragraphs := strings.Split(cmd.Long, "\n\n")
+	for i, p := range paragraphs {
+		paragraphs[i] = strings.Join(wrap(strings.ReplaceAll(p, "\n", " "), width), "\n")
+	}
+	cmd.Long = strings.Join(paragraphs, "\n\n")
+	for _, below := range cmd.Commands() {
+		fitText(below, width)
+	}
 }

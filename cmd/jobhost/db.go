@@ -78,7 +78,7 @@ func (f *client) onStore(do func(context.Context, api.StoreKeeper) error) error 
 	}})
 	switch {
 	case errors.Is(e, fs.ErrNotExist):
-		return nowhere(err, fmt.Sprintf("and there is no store %q", s.Store.Path), "is `jobhost serve` running in this folder?")
+		return nowhere(err, fmt.Sprintf("and there is no store %q", s.Store.Path), inThisFolder)
 	case boltstore.InUse(e):
 		return nowhere(err, fmt.Sprintf("but another process has the store %q", s.Store.Path), "name the socket of that one with --socket")
 	case e != nil:

@@ -17,7 +17,7 @@ import (
 
 func (c *cli) dbCompact() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "compact", Short: "Rewrite the store's file without what is free in it", Args: takes(0, 0, "no arguments"),
+		Use: "compact", Annotations: alsoExits("3 no store is there", "4 a host runs on it", "130 interrupted"), Short: "Rewrite the store's file without what is free in it", Args: takes(0, 0, "no arguments"),
 		Long: `Rewrite the store's file without what is free in it. No host may run on it. The new file is written beside the old one,
 compared with it, and then put in its place; it needs as much room on the disk as the records take.
 

@@ -32,6 +32,9 @@ func create(path string, force bool) (*newFile, error) {
 	}
 	var err error
 	n.File, err = os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.partial")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the folder %s is not there; make it, or name another file", filepath.Dir(path))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -24,9 +26,7 @@ it. The exit code is 1 when something has failed.`,
 	paths, form := configFlag(cmd), format(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
 		found := c.diagnose(*paths)
-		if err := writeList(c, *form, found, "CHECK RESULT FINDING MEND", func(f finding) []string {
-			return []string{f.Check, f.Result, f.Finding, f.Mend}
-		}); err != nil {
+		if err := c.writeFindings(*form, found); err != nil {
 			return err
 		}
 		for _, f := range found {
@@ -37,6 +37,37 @@ it. The exit code is 1 when something has failed.`,
 		return nil
 	}
 	return cmd
+}
+
+// writeFindings writes a line for each finding, and below it the mend. Both go on below themselves where a line is too short.
+func (c *cli) writeFindings(form string, found []finding) error {
+	if form == asJSON {
+		return c.writeJSON(found)
+	}
+	most := 0
+	for _, f := range found {
+		most = max(most, len(f.Check))
+	}
+	margin := len("warn") + len(between) + most + len(between)
+	width := c.width()
+	if width > 0 {
+		width = max(20, width-margin)
+	}
+	var b strings.Builder
+	for i, f := range found {
+		head := fmt.Sprintf("%-4s%s%-*s%s", f.Result, between, most, f.Check, between)
+		texts := wrap(oneLine(f.Finding), width)
+		again := i+1 < len(found) && found[i+1].Check == f.Check && found[i+1].Mend == f.Mend
+		if f.Mend != "" && !again { // once for several in a row
+			texts = append(texts, wrap("mend: "+oneLine(f.Mend), width)...)
+		}
+		for _, text := range texts {
+			b.WriteString(head + text + "\n")
+			head = strings.Repeat(" ", margin)
+		}
+	}
+	_, err := io.WriteString(c.out, b.String())
+	return err
 }
 
 // finding is what a check came to.
@@ -57,7 +88,8 @@ const (
 // findings collects what checks find.
 type findings struct {
 	list  []finding
-	check string // the one that is under way
+	check string          // the one that is under way
+	wrong config.Problems // with the configuration
 }
 
 func (f *findings) add(result, what, mend string) {
@@ -68,7 +100,7 @@ func (f *findings) ok(what string)         { f.add(fine, what, "") }
 func (f *findings) warn(what, mend string) { f.add(warning, what, mend) }
 func (f *findings) fail(what, mend string) { f.add(failed, what, mend) }
 
-// diagnose makes every check. Those that need settings are made with the defaults when the configuration is wrong.
+// diagnose makes every check, with what can be read of the settings when something in them is wrong.
 func (c *cli) diagnose(paths []string) []finding {
 	f := &findings{}
 	s := c.checkConfig(f, paths)
@@ -81,7 +113,7 @@ func (c *cli) diagnose(paths []string) []finding {
 		{"socket", checkSocket},
 		{"store", c.checkStore},
 		{"disk", checkDisk},
-		{"clock", checkClock},
+		{"clock", c.checkClock},
 		{"traces", c.checkTraces},
 	} {
 		f.check = check.name
@@ -90,22 +122,26 @@ func (c *cli) diagnose(paths []string) []finding {
 	return f.list
 }
 
-// checkConfig returns the settings, or the defaults when they cannot be read.
+// checkConfig returns the settings as far as they can be read, and notes what is wrong with them.
 func (c *cli) checkConfig(f *findings, paths []string) *config.Settings {
 	f.check = "configuration"
-	s, files, err := c.settings(paths)
+	files, err := readConfig(paths)
 	if err != nil {
 		for _, line := range lines(err) {
-			f.fail(line, "see jobhost validate")
+			f.fail(line, "name a file that is there with -c, or write one: jobhost init")
 		}
+		f.wrong = config.Problems{{Msg: "the files cannot be read"}}
 		standard := config.Defaults()
 		return &standard
 	}
+	s, wrong := c.read(files)
+	f.wrong = wrong
 	names := make([]string, len(files))
 	for i, file := range files {
 		names[i] = file.Name
 	}
 	problems, odd := lookAt(s, time.Now())
+	problems = inOrder(files, wrong, problems)
 	switch {
 	case len(files) == 0:
 		f.warn(noFiles(), "name a file with -c, or write one: jobhost init")

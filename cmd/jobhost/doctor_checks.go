@@ -36,7 +36,7 @@ func (c *cli) checkPlugins(f *findings, s *config.Settings) {
 	case info.Mode().Perm()&openMode != 0:
 		f.warn(fmt.Sprintf("others may put plugins into %s: its mode is %v", s.Plugins.Dir, info.Mode().Perm()), "chmod go-w "+s.Plugins.Dir)
 	}
-	needed := pluginFiles(s)
+	needed := neededPlugins(s, f.wrong)
 	for _, p := range needed {
 		f.fail(p.Error(), "build the plugin anew, or change the job")
 	}
@@ -100,6 +100,10 @@ func checkSocket(f *findings, s *config.Settings) {
 	case err == nil && draining:
 		f.warn(fmt.Sprintf("host %s serves %s, but it drains: no trigger fires", node, path), "restart it: only that ends the draining")
 	case err == nil:
+		if what, mend := notReadyAt(path); what != "" {
+			f.fail(fmt.Sprintf("host %s serves %s, but fires no triggers: %s", node, path, what), mend)
+			return
+		}
 		f.ok(fmt.Sprintf("host %s serves %s", node, path))
 	case nobodyThere(err):
 		f.warn(path+" is left of a host that was killed", "nothing to do: the next start replaces it")
@@ -125,6 +129,10 @@ func hostAt(socket string) (node string, draining bool, err error) {
 	return nodes[0].ID, aloneAndDraining(ctx, c) != "", nil
 }
 
+// nearFull is the share of store.max_size from which on a store is said to be near it. From little more on, at most a quarter
+// below the limit, nothing new is taken: the rest is kept for what is under way and for what makes room.
+const nearFull = 0.7
+
 func (c *cli) checkStore(f *findings, s *config.Settings) {
 	if s.Store.Kind != config.StoreBolt {
 		f.ok("store.kind is " + s.Store.Kind + ": everything is forgotten at the end")
@@ -142,7 +150,7 @@ func (c *cli) checkStore(f *findings, s *config.Settings) {
 	}
 	what := fmt.Sprintf("%s can be read: %s, %.0f %% of it free, %s", st.Path, sizeText(st.Size), 100*st.FreeShare, count(st.EndedRuns, "ended run"))
 	switch {
-	case s.Store.MaxSize > 0 && float64(st.Size)*(1-st.FreeShare) > 0.8*float64(s.Store.MaxSize):
+	case s.Store.MaxSize > 0 && float64(st.Size)*(1-st.FreeShare) > nearFull*float64(s.Store.MaxSize):
 		f.warn(what+", near its limit of "+sizeText(s.Store.MaxSize), "raise store.max_size, or keep less history")
 	case st.FreeShare > 0.5 && st.Size > s.Store.CompactMinSize:
 		f.warn(what, "stop the host and run jobhost db compact")
@@ -196,7 +204,7 @@ func checkDisk(f *findings, s *config.Settings) {
 	}
 }
 
-func checkClock(f *findings, _ *config.Settings) {
+func (c *cli) checkClock(f *findings, _ *config.Settings) {
 	now := time.Now()
 	if now.Year() < 2024 {
 		f.fail("the clock says "+clock(now), "set the clock; schedules follow it")
@@ -205,19 +213,16 @@ func checkClock(f *findings, _ *config.Settings) {
 		f.fail(flat(err.Error()), "install the system's zone data, or unset ZONEINFO")
 		return
 	}
-	f.ok(fmt.Sprintf("%s in the zone %s; zone data is there", clock(now), now.Location()))
+	if wrong := c.wrongZone(); wrong != "" {
+		f.warn(wrong, "set TZ to a name such as Europe/Berlin, or unset it")
+		return
+	}
+	f.ok(fmt.Sprintf("%s in the zone %s; zone data is there", clock(now), zoneName(time.Local)))
 }
 
 // checkTraces looks whether somebody listens where traces are sent.
 func (c *cli) checkTraces(f *findings, s *config.Settings) {
-	env := func(name string) string {
-		for _, e := range slices.Backward(c.environ) {
-			if v, ok := strings.CutPrefix(e, name+"="); ok {
-				return v
-			}
-		}
-		return ""
-	}
+	env := c.variable
 	endpoint := env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 	if endpoint == "" {
 		endpoint = env("OTEL_EXPORTER_OTLP_ENDPOINT")

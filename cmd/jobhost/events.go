@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -48,6 +49,15 @@ start and end. A line an event, in JSON with -o json.`,
 	return cmd
 }
 
+// again is the time of day in the local zone, as one word, with date and offset when it is of another day.
+func again(at, now time.Time) string {
+	at, now = at.Local(), now.Local()
+	if at.Year() != now.Year() || at.YearDay() != now.YearDay() {
+		return at.Format(time.RFC3339)
+	}
+	return at.Format("15:04:05.000")
+}
+
 func (c *cli) writeEvent(e jobhost.Event, form string) error {
 	if form == asJSON {
 		return c.encoder().Encode(e)
@@ -60,11 +70,11 @@ func (c *cli) writeEvent(e jobhost.Event, form string) error {
 	if e.Run != "" {
 		parts = append(parts, "run="+string(e.Run), "kind="+e.Kind.String(), "attempt="+number(e.Attempt))
 	}
-	if !e.EndedAt.IsZero() {
+	if !e.EndedAt.IsZero() && !e.StartedAt.IsZero() {
 		parts = append(parts, "took="+length(jobhost.Run{StartedAt: e.StartedAt, EndedAt: e.EndedAt}, e.EndedAt))
 	}
 	if e.Topic == jobhost.TopicRunRetry || e.Topic == jobhost.TopicRunRecovery {
-		parts = append(parts, "again="+e.At.Local().Format("15:04:05.000"))
+		parts = append(parts, "again="+again(e.At, e.Time))
 	}
 	if e.ErrorCode != "" {
 		parts = append(parts, "error="+oneLine(string(e.ErrorCode)))

@@ -43,10 +43,16 @@ func usage(format string, args ...any) error { return exit{exitUsage, fmt.Errorf
 // report prints an error, one line for each problem with its hint, and returns the exit code.
 func (c *cli) report(err error) int {
 	for _, line := range lines(err) {
+		if c.elsewhere != "" {
+			line = strings.Replace(line, inThisFolder, "is that where a host serves? --server, --socket and "+serverVariable+" say which one is asked", 1)
+		}
 		c.say("%s", visible(line))
 	}
 	return exitCode(err)
 }
+
+// inThisFolder is the hint of a client that reaches nobody. It is of no use where somebody said which server to ask.
+const inThisFolder = "is `jobhost serve` running in this folder?"
 
 // say writes to standard error.
 func (c *cli) say(format string, args ...any) {

@@ -21,7 +21,7 @@ func (c *cli) patiently(ctx context.Context, do func() (answered bool, err error
 	var gone time.Time // since when; zero: it is there
 	for known := false; ; {
 		answered, err := do()
-		known = known || answered
+		known = known || answered || err != nil && !nobodyThere(err) // one that breaks off was there
 		switch now := time.Now(); {
 		case jobhost.CodeOf(err) != jobhost.NotServing, nobodyThere(err) && !known:
 			return err

@@ -32,7 +32,11 @@ func grantWords(g host.Grant) (words []string) {
 		if mode == "" {
 			mode = host.ReadOnly
 		}
-		add("dir %s at %s (%s)", d.Host, d.Guest, mode)
+		most := ""
+		if d.MaxWritten > 0 {
+			most = fmt.Sprintf(", at most %s a run", sizeText(d.MaxWritten))
+		}
+		add("dir %s at %s (%s%s)", d.Host, d.Guest, mode, most)
 	}
 	for _, h := range g.HTTP {
 		private := ""

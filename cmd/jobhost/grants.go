@@ -24,7 +24,7 @@ func grantsOf(s *config.Settings) (grants []host.Grant) {
 			if d.Write {
 				mode = host.ReadWrite
 			}
-			grant.Dirs = append(grant.Dirs, host.Dir{Host: d.Host, Guest: d.Guest, Mode: mode})
+			grant.Dirs = append(grant.Dirs, host.Dir{Host: d.Host, Guest: d.Guest, Mode: mode, MaxWritten: d.MaxWritten})
 		}
 		for name, secret := range g.Secrets {
 			if grant.Secrets == nil {

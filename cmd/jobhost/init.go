@@ -34,15 +34,12 @@ there already stays as it is; a jobhost.yaml that is there is an error.`,
 }
 
 func (c *cli) makeFirst(dir string) error {
-	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return exit{exitConflict, fmt.Errorf("%s is there already and is no folder", dir)}
-	}
 	for _, d := range []struct {
 		path string
 		mode os.FileMode
 	}{{dir, 0o750}, {filepath.Join(dir, "plugins"), 0o750}, {filepath.Join(dir, ".jobhost"), 0o700}} {
-		if err := os.MkdirAll(d.path, d.mode); err != nil {
-			return exit{exitFailed, err}
+		if err := makeFolder(d.path, d.mode); err != nil {
+			return err
 		}
 	}
 	path := filepath.Join(dir, defaultConfig)
@@ -64,4 +61,20 @@ func (c *cli) makeFirst(dir string) error {
 	}
 	_, err = fmt.Fprintf(c.out, "%sjobhost validate\n%sjobhost serve\n", where, where)
 	return err
+}
+
+// makeFolder makes a folder and those above it. What is there and is none is said by its own name.
+func makeFolder(dir string, mode os.FileMode) error {
+	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
+		if info, err := os.Stat(at); err == nil && !info.IsDir() {
+			return exit{exitConflict, fmt.Errorf("%s is there already and is no folder; name another one", at)}
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	if err := os.MkdirAll(dir, mode); err != nil {
+		return exit{exitFailed, err}
+	}
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobhost/jobhost"
+	"github.com/jobhost/jobhost/api"
 )
 
 func (c *cli) job() *cobra.Command {
@@ -16,6 +17,22 @@ func (c *cli) job() *cobra.Command {
   jobhost job trigger nightly --data '{"full": true}'
   jobhost job pause nightly/workdays --reason "the database is being moved"`,
 		c.jobLs(), c.jobShow(), c.jobExplain(), c.jobTrigger(), c.jobEnqueue(), c.jobPause(), c.jobResume(), c.jobApply(), c.jobDiff(), c.jobRestore(), c.jobDelete())
+}
+
+// takesJobs accepts names of jobs, at least one and at most so many, as [takes] does.
+func takesJobs(most int, what string) cobra.PositionalArgs {
+	counted := takes(1, most, what)
+	return func(cmd *cobra.Command, args []string) error {
+		if err := counted(cmd, args); err != nil {
+			return err
+		}
+		for _, a := range args {
+			if job, _, is := strings.Cut(a, "/"); is {
+				return usage("%s: %q names a trigger; want its job, %s", cmd.CommandPath(), a, job)
+			}
+		}
+		return nil
+	}
 }
 
 // each asks for several items and says for each what became of it. The error joins those that failed.
@@ -62,18 +79,15 @@ func target(s string) jobhost.Target {
 
 // onTargets is the body of pause and resume. Like has what is the same for all of them.
 func (c *cli) onTargets(f *client, args []string, like jobhost.Target, did string, do func(jobhost.Scheduler, context.Context, []jobhost.Target) []jobhost.Result[struct{}]) error {
-	ctx, s, done, err := f.dial()
-	if err != nil {
-		return err
-	}
-	defer done()
 	targets := make([]jobhost.Target, len(args))
 	for i, a := range args {
 		t := target(a)
 		targets[i] = like
 		targets[i].Job, targets[i].Trigger = t.Job, t.Trigger
 	}
-	return c.each(args, did, do(s, ctx, targets))
+	return f.ask(func(ctx context.Context, s *api.Client) error {
+		return c.each(args, did, do(s, ctx, targets))
+	})
 }
 
 // jobState is what a job is doing, in one word. One whose triggers are all paused is as paused as they are.

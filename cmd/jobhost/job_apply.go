@@ -1,13 +1,16 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/jobhost/jobhost"
+	"github.com/jobhost/jobhost/api"
 	"github.com/jobhost/jobhost/config"
 )
 
@@ -32,16 +35,13 @@ others are defined.`,
 		if err != nil {
 			return err
 		}
-		ctx, s, done, err := f.dial()
-		if err != nil {
-			return err
-		}
-		defer done()
-		rs := s.Schedule(ctx, defsOf(jobs))
-		for i := range rs {
-			rs[i].Err = placed(jobs[i], rs[i].Err)
-		}
-		return c.showDefined(*form, rs)
+		return f.ask(func(ctx context.Context, s *api.Client) error {
+			rs := s.Schedule(ctx, defsOf(jobs))
+			for i := range rs {
+				rs[i].Err = placed(jobs[i], rs[i].Err)
+			}
+			return c.showDefined(*form, rs)
+		})
 	}
 	return cmd
 }
@@ -53,7 +53,7 @@ func placed(j config.Job, err error) error {
 		return err
 	}
 	there := *e
-	there.Msg = fmt.Sprintf("%v: jobs[%s]: %s", j.Pos, j.Def.Name, e.Msg)
+	there.Msg = fmt.Sprintf("%v: jobs[%s]: %s", j.Pos, j.Def.Name, strings.TrimPrefix(e.Msg, fmt.Sprintf("job %q: ", j.Def.Name)))
 	return &there
 }
 
@@ -108,6 +108,9 @@ func (c *cli) jobFiles(path string) ([]config.File, error) {
 func (c *cli) showDefined(form string, rs []jobhost.Result[jobhost.JobInfo]) error {
 	infos := []jobhost.JobInfo{}
 	var errs []error
+	if len(rs) > 0 && isStarting(rs[0].Err) {
+		return rs[0].Err // nothing was asked yet
+	}
 	for _, r := range rs {
 		if r.Err != nil {
 			errs = append(errs, r.Err)
@@ -117,6 +120,9 @@ func (c *cli) showDefined(form string, rs []jobhost.Result[jobhost.JobInfo]) err
 		for _, w := range r.Value.Warnings {
 			c.say("warning: %s: %s", r.Value.Name, w)
 		}
+	}
+	if len(infos) == 0 && len(errs) > 0 && form == asTable {
+		return joined(errs)
 	}
 	err := writeList(c, form, infos, "NAME SOURCE", func(i jobhost.JobInfo) []string { return []string{i.Name, i.Source.String()} })
 	if err != nil {

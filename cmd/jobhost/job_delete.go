@@ -1,22 +1,28 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobhost/jobhost/api"
+)
 
 func (c *cli) jobDelete() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "delete <job>...", Aliases: []string{"rm"}, Short: "Remove jobs; their history stays", Args: takes(1, -1, "names of jobs"),
+		Use: "delete <job>...", Aliases: []string{"rm"}, Short: "Remove jobs; their history stays", Args: takesJobs(-1, "names of jobs"),
 		Long: `Remove jobs with their triggers, planned runs and values. Their history stays until its retention ends, and a run in
-progress goes on. A job of a configuration file comes back with the next start.`,
+progress goes on. One that was enqueued and has not started is Canceled.
+
+A job of a configuration file, or of a plugin, comes back when that is read again: with the next start, a change of the files or
+plugins, or SIGHUP. To be rid of it take it out there; the host then removes it by itself.`,
 		Example: `  jobhost job delete import-2025`,
 	}
 	f := c.client(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		ctx, s, done, err := f.dial()
-		if err != nil {
-			return err
-		}
-		defer done()
-		return c.each(args, "is deleted", s.Delete(ctx, args))
+		return f.ask(func(ctx context.Context, s *api.Client) error {
+			return c.each(args, "is deleted", s.Delete(ctx, args))
+		})
 	}
 	return cmd
 }

@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,16 +32,13 @@ func (c *cli) jobDiff() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		ctx, s, done, err := f.dial()
-		if err != nil {
-			return err
-		}
-		defer done()
-		found, err := differences(ctx, s, defsOf(jobs))
-		if err != nil {
-			return err
-		}
-		return c.showDifferences(*form, found)
+		return f.ask(func(ctx context.Context, s *api.Client) error {
+			found, err := differences(ctx, s, defsOf(jobs))
+			if err != nil {
+				return err
+			}
+			return c.showDifferences(*form, found)
+		})
 	}
 	return cmd
 }
@@ -189,10 +189,22 @@ func (c *cli) writeDifference(d difference) error {
 			if len(side.value) == 0 {
 				continue
 			}
-			if _, err := fmt.Fprintf(c.out, "%s %s: %s\n", side.sign, f.Path, oneLine(string(side.value))); err != nil {
+			if _, err := fmt.Fprintf(c.out, "%s %s: %s\n", side.sign, f.Path, oneLine(readable(f.Path, side.value))); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// readable is a value of a definition for people: as everywhere, a duration is 1h30m, and no clock value.
+func readable(path string, value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) != nil || path == "data" || strings.HasPrefix(path, "data.") || strings.Contains(path, ".data.") {
+		return string(value)
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		return strconv.Quote(durationText(d))
+	}
+	return strconv.Quote(scheduleText(text))
 }

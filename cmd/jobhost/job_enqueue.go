@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 
 func (c *cli) jobEnqueue() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "enqueue <job>", Short: "Plan one run of a job and print its id", Args: takes(1, 1, "the name of a job"),
+		Use: "enqueue <job>", Short: "Plan one run of a job and print its id", Args: takesJobs(1, "the name of a job"),
 		Example: `  jobhost job enqueue nightly
   jobhost job enqueue nightly --at 2026-10-01T08:00:00+08:00 --priority 9
   jobhost run wait $(jobhost job enqueue nightly)`,
@@ -33,23 +34,20 @@ func (c *cli) jobEnqueue() *cobra.Command {
 		if cmd.Flags().Changed("priority") {
 			req.Priority = priority
 		}
-		ctx, s, done, err := f.dial()
-		if err != nil {
+		return f.ask(func(ctx context.Context, s *api.Client) error {
+			id, err := jobhost.One(s.Enqueue(ctx, []jobhost.EnqueueRequest{req}))
+			if err != nil {
+				return err
+			}
+			if node := aloneAndDraining(ctx, s); node != "" {
+				c.say("warning: node %s drains, so that the run stays Pending until its next start; jobhost job trigger runs the job now", visible(node))
+			}
+			if *form == asJSON {
+				return c.writeJSON(api.Enqueued{ID: id})
+			}
+			_, err = fmt.Fprintln(c.out, id)
 			return err
-		}
-		defer done()
-		id, err := jobhost.One(s.Enqueue(ctx, []jobhost.EnqueueRequest{req}))
-		if err != nil {
-			return err
-		}
-		if node := aloneAndDraining(ctx, s); node != "" {
-			c.say("warning: node %s drains, so that the run stays Pending until its next start; jobhost job trigger runs the job now", visible(node))
-		}
-		if *form == asJSON {
-			return c.writeJSON(api.Enqueued{ID: id})
-		}
-		_, err = fmt.Fprintln(c.out, id)
-		return err
+		})
 	}
 	return cmd
 }

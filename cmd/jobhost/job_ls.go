@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/jobhost/jobhost"
+	"github.com/jobhost/jobhost/api"
 )
 
 func (c *cli) jobLs() *cobra.Command {
@@ -18,23 +20,36 @@ it did not.`,
 	}
 	f, form := c.client(cmd), format(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		ctx, s, done, err := f.dial()
-		if err != nil {
-			return err
-		}
-		defer done()
-		jobs := []jobhost.JobStatus{}
-		for _, r := range s.Status(ctx, nil) {
-			if r.Err != nil {
-				return r.Err
+		return f.ask(func(ctx context.Context, s *api.Client) error {
+			jobs := []jobhost.JobStatus{}
+			for _, r := range s.Status(ctx, nil) {
+				if r.Err != nil {
+					return r.Err
+				}
+				jobs = append(jobs, r.Value)
 			}
-			jobs = append(jobs, r.Value)
-		}
-		now := time.Now()
-		return writeList(c, *form, jobs, "NAME PLUGIN STATE NEXT LAST", func(st jobhost.JobStatus) []string {
-			next, fires := nextOf(st)
-			return []string{st.Name, st.Plugin, jobState(st), due(next, fires, now), lastRun(st)}
+			if node := aloneAndDraining(ctx, s); node != "" {
+				c.say("warning: node %s drains: no trigger fires until its next start", visible(node))
+			}
+			now := time.Now()
+			if late := overdue(jobs, now); late != "" {
+				c.say("warning: %s should have fired by now; jobhost job explain %s says why it did not", late, late)
+			}
+			return writeList(c, *form, jobs, "NAME PLUGIN STATE NEXT LAST", func(st jobhost.JobStatus) []string {
+				next, fires := nextOf(st)
+				return []string{st.Name, st.Plugin, jobState(st), due(next, fires, now), lastRun(st)}
+			})
 		})
 	}
 	return cmd
+}
+
+// overdue is the first job that waits for something which is past, while none of it runs; empty: none does.
+func overdue(jobs []jobhost.JobStatus, now time.Time) jobhost.Name {
+	for _, st := range jobs {
+		if next, fires := nextOf(st); fires && !st.IsRunning && !next.IsZero() && now.Sub(next) > overdueAfter {
+			return st.Name
+		}
+	}
+	return ""
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 
 func (c *cli) jobShow() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "show <job>", Short: "Describe a job and its triggers", Args: takes(1, 1, "the name of a job"),
+		Use: "show <job>", Short: "Describe a job and its triggers", Args: takesJobs(1, "the name of a job"),
 		Long: `Describe a job: what it does now, how it is defined, its triggers, and what the host that answers lets it use. Secrets and
 the values of variables are not shown.`,
 		Example: `  jobhost job show nightly
@@ -22,31 +23,32 @@ the values of variables are not shown.`,
 	}
 	f, form := c.client(cmd), format(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		ctx, s, done, err := f.dial()
-		if err != nil {
-			return err
-		}
-		defer done()
-		st, err := jobhost.One(s.Status(ctx, args))
-		if err != nil {
-			return err
-		}
-		def, err := jobhost.One(s.Definitions(ctx, args))
-		if err != nil {
-			return err
-		}
-		grants, err := s.Grants(ctx, args[0])
-		if err != nil {
-			return err
-		}
-		if *form == asJSON {
-			return c.writeJSON(shownJob{st, api.DefinitionOf(def), grants})
-		}
-		x, err := s.Explain(ctx, args[0])
-		if err != nil {
-			return err
-		}
-		return c.describeJob(st, def, grants, x.Answer)
+		return f.ask(func(ctx context.Context, s *api.Client) error {
+			st, err := jobhost.One(s.Status(ctx, args))
+			if err != nil {
+				return err
+			}
+			def, err := jobhost.One(s.Definitions(ctx, args))
+			if err != nil {
+				return err
+			}
+			grants, err := s.Grants(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if *form == asJSON {
+				return c.writeJSON(shownJob{st, api.DefinitionOf(def), grants})
+			}
+			x, err := s.Explain(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			good, err := lastSuccess(ctx, s, st)
+			if err != nil {
+				return err
+			}
+			return c.describeJob(st, def, grants, x.Answer, good)
+		})
 	}
 	return cmd
 }
@@ -59,7 +61,22 @@ type shownJob struct {
 	Grants     []string       `json:"grants"`
 }
 
-func (c *cli) describeJob(st jobhost.JobStatus, def jobhost.JobDef, grants []string, answer string) error {
+// lastSuccess is when a job succeeded the last time, if its last run did not.
+func lastSuccess(ctx context.Context, s jobhost.Scheduler, st jobhost.JobStatus) (string, error) {
+	if st.Last == nil || st.Last.State == jobhost.RunSucceeded {
+		return "", nil
+	}
+	runs, err := s.Runs(ctx, jobhost.RunQuery{Job: st.Name, States: []jobhost.RunState{jobhost.RunSucceeded}, Limit: 1})
+	switch {
+	case err != nil:
+		return "", err
+	case len(runs) == 0:
+		return "none on record", nil
+	}
+	return clock(runs[0].EndedAt) + ", run " + string(runs[0].ID), nil
+}
+
+func (c *cli) describeJob(st jobhost.JobStatus, def jobhost.JobDef, grants []string, answer, good string) error {
 	last := lastRun(st)
 	if st.Last != nil {
 		last += ", run " + string(st.Last.ID)
@@ -67,7 +84,7 @@ func (c *cli) describeJob(st jobhost.JobStatus, def jobhost.JobDef, grants []str
 	now := time.Now()
 	next, fires := nextOf(st)
 	err := c.pairs("Name", st.Name, "Plugin", st.Plugin, "Description", st.Description, "Source", st.Source.String(),
-		"State", jobState(st), "Paused because", st.PauseReason, "Now", answer, "Next", due(next, fires, now), "Last", last,
+		"State", jobState(st), "Paused because", st.PauseReason, "Now", answer, "Next", due(next, fires, now), "Last", last, "Last success", good,
 		"Timeout", orNone(def.Timeout), "Retry", retryWords(def.Retry), "Overlap", overlapWords(def), "Data", string(def.Data),
 		"Grants", strings.Join(grants, "; "))
 	if err != nil || len(st.Triggers) == 0 {

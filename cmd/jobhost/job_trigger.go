@@ -13,7 +13,7 @@ import (
 
 func (c *cli) jobTrigger() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "trigger <job>", Short: "Run a job now and wait for its end", Args: takes(1, 1, "the name of a job"),
+		Use: "trigger <job>", Short: "Run a job now and wait for its end", Args: takesJobs(1, "the name of a job"),
 		Long: `Run a job now, on the host that is asked, whatever its triggers say, and wait for the end of the run.
 
 The exit code is 1 when the run failed. An interrupt, or the end of --timeout, ends the waiting and not the run.`,
@@ -34,7 +34,11 @@ The exit code is 1 when the run failed. An interrupt, or the end of --timeout, e
 		defer done()
 		waiting, cancel := within(ctx, time.Duration(*limit))
 		defer cancel()
-		run, err := jobhost.One(s.Trigger(waiting, []jobhost.TriggerRequest{{Job: args[0], Data: raw}}))
+		var run jobhost.Run
+		err = c.onceStarted(waiting, func() (err error) {
+			run, err = jobhost.One(s.Trigger(waiting, []jobhost.TriggerRequest{{Job: args[0], Data: raw}}))
+			return err
+		})
 		switch {
 		case errors.Is(err, context.DeadlineExceeded):
 			return exit{exitTimeout, fmt.Errorf("waited %s; %s", limit, stillGoing(s, args[0]))}

@@ -16,6 +16,8 @@ package main
 import (
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -30,6 +32,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer, environ []str
 	c := &cli{in: stdin, out: stdout, err: stderr, environ: environ}
 	root := c.root()
 	root.SetArgs(args)
+	root.PersistentPreRun = func(*cobra.Command, []string) { c.sayZone() }
 	return c.report(root.Execute())
 }
 
@@ -38,6 +41,8 @@ type cli struct {
 	in       io.Reader
 	out, err io.Writer
 	environ  []string
+
+	elsewhere string // the server that somebody said is to be asked
 }
 
 func (c *cli) root() *cobra.Command {
@@ -60,5 +65,22 @@ data folder, ./.jobhost by default.`
 		return usage("%s: %s; see %s --help", cmd.CommandPath(), mistake(err), cmd.CommandPath())
 	})
 	document(cmd)
+	fit(cmd, c.width())
 	return cmd
+}
+
+// variable is the value of an environment variable; empty: it is not set, or empty.
+func (c *cli) variable(name string) string {
+	value, _ := c.lookup(name)
+	return value
+}
+
+// lookup is the same, and says whether it is set.
+func (c *cli) lookup(name string) (value string, set bool) {
+	for _, e := range slices.Backward(c.environ) { // the last one holds
+		if v, ok := strings.CutPrefix(e, name+"="); ok {
+			return v, true
+		}
+	}
+	return "", false
 }

@@ -65,7 +65,7 @@ func (c *cli) writeProject(dir, language, name string) error {
 
 // writeFiles writes files into a folder that is empty or not there. It never replaces a file.
 func writeFiles(dir string, files map[string][]byte) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // source, as the user's umask wants it
+	if err := makeFolder(dir, 0o755); err != nil {
 		return err
 	}
 	root, err := os.OpenRoot(dir)

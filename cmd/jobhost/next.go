@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobhost/jobhost"
+	"github.com/jobhost/jobhost/api"
 	"github.com/jobhost/jobhost/config"
 	"github.com/jobhost/jobhost/cron"
 	"github.com/jobhost/jobhost/engine"
@@ -23,7 +24,8 @@ func (c *cli) next() *cobra.Command {
 		Args: takes(1, -1, "a schedule text, a job or -"),
 		Long: `List the coming firings of a schedule text, or of a job or one of its triggers: as the running host knows it, or when
 none runs as the configuration says. It also says in words what the schedule means, and what about it may not be meant.
-A slot that a calendar excludes or a clock change skips is listed with the reason.
+A slot that a calendar excludes or a clock change skips is listed with the reason; of many in a row only the first, and in JSON no
+more than --count, or four.
 
 With - it reads schedule texts and jobs from standard input, one on each line.`,
 		Example: `  jobhost next "cron 0 30 9 * * MON-FRI tz=Asia/Shanghai" -n 5
@@ -40,7 +42,7 @@ With - it reads schedule texts and jobs from standard input, one on each line.`,
 		if *asJSONToo {
 			*form = asJSON
 		}
-		l := lookahead{cli: c, client: f, query: jobhost.NextQuery{Count: *count}}
+		l := lookahead{cli: c, client: f, count: *count, query: jobhost.NextQuery{Count: max(*count, fewSkipped+1)}}
 		if *count < 1 || *count > 1000 {
 			return usage("--count is %d; want 1 to 1000", *count)
 		}
@@ -89,8 +91,9 @@ type lookahead struct {
 	*cli
 
 	client *client
-	query  jobhost.NextQuery
-	zone   *time.Location // nil: the schedule's own
+	count  int               // how many firings
+	query  jobhost.NextQuery // asks for more if need be, to see that skipped slots are more than a few
+	zone   *time.Location    // nil: the schedule's own
 }
 
 // all answers for the arguments, or with - for each line of the input. What is wrong with one does not affect the others.
@@ -141,35 +144,33 @@ func (l *lookahead) of(text string) ([]forecast, error) {
 
 // ofHost asks the running host.
 func (l *lookahead) ofHost(t jobhost.Target) ([]forecast, error) {
-	ctx, s, done, err := l.client.dial()
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	status, err := jobhost.One(s.Status(ctx, []jobhost.Name{t.Job}))
-	if err != nil {
-		return nil, err
-	}
-	q := l.query
-	q.Job, q.Trigger = t.Job, t.Trigger
-	if q.Trigger != "" {
-		if _, err := s.Next(ctx, q); err != nil {
-			return nil, err
-		}
-	}
 	var out []forecast
-	for _, trigger := range status.Triggers {
-		if t.Trigger != "" && trigger.Name != t.Trigger {
-			continue
-		}
-		q.Trigger = trigger.Name
-		slots, err := s.Next(ctx, q)
+	err := l.client.ask(func(ctx context.Context, s *api.Client) error {
+		status, err := jobhost.One(s.Status(ctx, []jobhost.Name{t.Job}))
 		if err != nil {
-			return out, err
+			return err
 		}
-		out = append(out, l.forecast(forecast{Job: t.Job, Trigger: trigger.Name, Schedule: trigger.Schedule}, slots))
-	}
-	return out, nil
+		q := l.query
+		q.Job, q.Trigger = t.Job, t.Trigger
+		if q.Trigger != "" {
+			if _, err := s.Next(ctx, q); err != nil {
+				return err
+			}
+		}
+		for _, trigger := range status.Triggers {
+			if t.Trigger != "" && trigger.Name != t.Trigger {
+				continue
+			}
+			q.Trigger = trigger.Name
+			slots, err := s.Next(ctx, q)
+			if err != nil {
+				return err
+			}
+			out = append(out, l.forecast(forecast{Job: t.Job, Trigger: trigger.Name, Schedule: trigger.Schedule}, slots))
+		}
+		return nil
+	})
+	return out, err
 }
 
 // ofConfiguration looks the job up in the configuration.
@@ -211,11 +212,19 @@ func known(names []string) string {
 	return "are " + strings.Join(names, ", ")
 }
 
-// ofSchedules works out schedule texts, with the calendars of the configuration.
+// ofSchedules works out schedule texts, with the calendars of the configuration. What is wrong with that matters only where a
+// calendar may be missing for it.
 func (l *lookahead) ofSchedules(wanted ...forecast) ([]forecast, error) {
-	s, _, err := l.settings(*l.client.config)
+	files, err := readConfig(*l.client.config)
 	if err != nil {
 		return nil, err
+	}
+	s, wrong := l.read(files)
+	for _, x := range wanted {
+		sched, err := jobhost.ParseSchedule(x.Schedule)
+		if _, there := s.Calendars[sched.Calendar]; err == nil && sched.Calendar != "" && !there && len(wrong) > 0 {
+			return nil, exit{exitUsage, wrong}
+		}
 	}
 	var e *engine.Engine
 	if e, err = preview(s); err != nil {
@@ -259,9 +268,16 @@ func (l *lookahead) forecast(x forecast, slots []jobhost.Slot) forecast {
 	if l.zone != nil {
 		zone = l.zone
 	}
-	x.Zone, x.Slots = zone.String(), []slot{}
+	x.Zone, x.Slots = zoneName(zone), []slot{}
+	fired := 0
 	for _, s := range slots {
+		if s.Skipped == "" {
+			fired++
+		}
 		x.Slots = append(x.Slots, slot{At: s.At.UTC(), Local: s.At.In(zone).Format(time.RFC3339), Skipped: s.Skipped})
+		if fired == l.count {
+			break
+		}
 	}
 	return x
 }
@@ -285,11 +301,35 @@ func (l *lookahead) write(x forecast, several bool) error {
 		l.say("nothing is coming")
 		return nil
 	}
-	return writeList(l.cli, asTable, x.Slots, "AT UTC SKIPPED", func(s slot) []string {
+	return writeList(l.cli, asTable, shorten(x.Slots), "AT UTC SKIPPED", func(s slot) []string {
+		if s.At.IsZero() {
+			return []string{"…", "…", s.Skipped}
+		}
 		local, err := time.Parse(time.RFC3339, s.Local)
 		if err != nil {
 			local = s.At
 		}
 		return []string{local.Format("Mon 2006-01-02 15:04:05 -07:00"), s.At.Format(time.RFC3339), s.Skipped}
 	})
+}
+
+// fewSkipped is how many slots in a row that are skipped for the same reason are listed all.
+const fewSkipped = 3
+
+// shorten leaves the first of many slots that are skipped one after the other for the same reason, and one without a time for the
+// rest. There can be more of them than are listed: a preview counts only so many.
+func shorten(slots []slot) (out []slot) {
+	for len(slots) > 0 {
+		first, n := slots[0], 1
+		for n < len(slots) && slots[n].Skipped == first.Skipped {
+			n++
+		}
+		if first.Skipped == "" || n <= fewSkipped {
+			out = append(out, slots[:n]...)
+		} else {
+			out = append(out, first, slot{Skipped: "and so on"})
+		}
+		slots = slots[n:]
+	}
+	return out
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,6 +35,7 @@ type node struct {
 	plugins   chan struct{} // of size one: the plugins have changed
 	ready     atomic.Bool   // it was, once; a reload does not change that
 	grants    atomic.Pointer[[]host.Grant]
+	leftOut   atomic.Pointer[[]config.Problem] // why plugins bring no jobs
 }
 
 // openNode opens everything that a node needs, in this order: what a second process would collide with comes first. On
@@ -85,7 +87,7 @@ func (n *node) makeFolders() error {
 		}
 	}
 	if info, err := os.Stat(s.DataDir); err == nil && info.Mode().Perm()&0o077 != 0 {
-		n.log.Warn("others can look into the data folder", slog.String("dir", s.DataDir),
+		n.log.Warn("the data folder is not this user's alone", slog.String("dir", s.DataDir), slog.Bool("others_can_write", info.Mode().Perm()&openMode != 0),
 			slog.String("mode", info.Mode().Perm().String()), slog.String("mend", "chmod 700 it"))
 	}
 	if _, err := os.Stat(s.Plugins.Dir); errors.Is(err, fs.ErrNotExist) {
@@ -160,7 +162,7 @@ func (n *node) listen() (err error) {
 	cfg.Version, cfg.Log, cfg.Now, cfg.Ready = version, n.log, time.Now, n.notReady
 	cfg.Self = func() api.Self { return api.Self{Node: n.engine.NodeID(), State: n.engine.State().String()} }
 	cfg.Store, cfg.Grants = keeperOf(n.store), n.granted
-	n.server, err = api.NewServer(n.settings.HTTP.Socket, api.NewHandler(drainable{gate{n.engine, n.starting}, n.log}, cfg), cfg)
+	n.server, err = api.NewServer(n.settings.HTTP.Socket, api.NewHandler(outspoken{drainable{gate{n.engine, n.starting}, n.log}, &n.leftOut}, cfg), cfg)
 	return err
 }
 
@@ -175,6 +177,15 @@ func (n *node) notReady() error {
 	return n.engine.Problem()
 }
 
+// stillStarting is what a host answers until then.
+const stillStarting = "the host is starting: the jobs of its files are not stored yet"
+
+// isStarting reports whether an error is that answer.
+func isStarting(err error) bool {
+	e, ok := errors.AsType[*jobhost.Error](err)
+	return ok && e.Code == jobhost.NotServing && strings.HasPrefix(e.Msg, stillStarting)
+}
+
 // starting is why the jobs of the files are not in the store yet. What is not stored yet of a reload does not count.
 func (n *node) starting() error {
 	state := n.engine.State()
@@ -186,7 +197,7 @@ func (n *node) starting() error {
 		return nil
 	}
 	return &jobhost.Error{
-		Code: jobhost.NotServing, Op: "serve", Msg: "the host is starting: the jobs of its files are not stored yet",
+		Code: jobhost.NotServing, Op: "serve", Msg: stillStarting,
 		Hint: "ask again in a moment; `jobhost plugin ls` shows which plugins are still being compiled",
 	}
 }

@@ -2,10 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
-	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/jobhost/jobhost"
@@ -33,40 +30,12 @@ func writeList[T any](c *cli, form string, items []T, head string, row func(T) [
 		}
 		return c.writeJSON(items)
 	}
-	t := newTable(c.out)
+	t := c.newTable()
 	t.row(strings.Fields(head)...)
 	for _, item := range items {
 		t.row(row(item)...)
 	}
-	return t.w.Flush()
-}
-
-// sheet aligns columns.
-type sheet struct{ w *tabwriter.Writer }
-
-func newTable(w io.Writer) sheet { return sheet{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)} }
-
-// row writes one line. An empty cell is a dash, so that columns can be counted.
-func (s sheet) row(cells ...string) {
-	for i, cell := range cells {
-		if cell = oneLine(cell); cell == "" {
-			cells[i] = "-"
-		} else {
-			cells[i] = cell
-		}
-	}
-	_, _ = fmt.Fprintln(s.w, strings.Join(cells, "\t")) // Flush tells
-}
-
-// pairs writes a description: a name and a value a line, those without a value left out.
-func (c *cli) pairs(cells ...string) error {
-	t := newTable(c.out)
-	for i := 0; i+1 < len(cells); i += 2 {
-		if cells[i+1] != "" {
-			t.row(cells[i]+":", cells[i+1])
-		}
-	}
-	return t.w.Flush()
+	return t.flush()
 }
 
 // clock writes an instant in the local zone with its offset.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -88,9 +89,16 @@ func (c *cli) describeModule(in host.Inspection, d *described) error {
 	if d == nil {
 		d = &described{}
 	}
-	return c.pairs("File", in.File, "Manifest", d.From, "Key", d.Key, "Version", d.Version, "Description", d.Description, "Kind", in.Kind, "Language", in.Language, "Size", fmt.Sprintf("%d bytes", in.Size), "SHA-256", in.Digest,
+	about := []string{
+		"File", in.File, "Manifest", d.From, "Key", d.Key, "Version", d.Version, "Description", d.Description,
+		"Kind", in.Kind, "Language", in.Language, "Size", fmt.Sprintf("%d bytes", in.Size), "SHA-256", in.Digest,
 		"Functions", number(in.Functions), "Memory at start", mebibytes(in.MinMemory), "Memory at most", most,
-		"Could use", strings.Join(in.Uses, ", "), "Would like", wanted(d.Wants), "Jobs", jobNames(d.Jobs), "Imports", symbols(in.Imports), "Exports", symbols(in.Exports))
+		"Could use", strings.Join(in.Uses, ", "), "Would like", wanted(d.Wants), "Jobs", jobNames(d.Jobs),
+	}
+	for _, module := range modules(in.Imports) {
+		about = append(about, "From "+module, symbols(in.Imports, module))
+	}
+	return c.pairs(append(about, "Exports", symbols(in.Exports, ""))...)
 }
 
 func jobNames(jobs []describedJob) string {
@@ -103,11 +111,22 @@ func jobNames(jobs []describedJob) string {
 
 func mebibytes(n uint64) string { return fmt.Sprintf("%.2f MiB", float64(n)/(1<<20)) }
 
-func symbols(list []host.Symbol) string {
-	names := make([]string, len(list))
-	for i, s := range list {
-		if names[i] = s.Name; s.Module != "" {
-			names[i] = s.Module + "." + s.Name
+// modules are those that a module imports from, each once.
+func modules(imports []host.Symbol) (names []string) {
+	for _, s := range imports {
+		if !slices.Contains(names, s.Module) {
+			names = append(names, s.Module)
+		}
+	}
+	return names
+}
+
+// symbols are the names of imports from a module, or of exports, each once, since a module can import one under two types.
+func symbols(list []host.Symbol, module string) string {
+	var names []string
+	for _, s := range list {
+		if s.Module == module && !slices.Contains(names, s.Name) {
+			names = append(names, s.Name)
 		}
 	}
 	return strings.Join(names, ", ")

@@ -9,6 +9,8 @@ import (
 func (c *cli) pluginLs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, Short: "List the plugins of a running host", Args: takes(0, 0, "no arguments"),
+		Long: `List the plugins of a running host. One that is Ready can have a problem, too: its file was replaced by one that is refused, so
+that an older version runs, or its manifest does not go together with the configuration, so that it brings no jobs.`,
 		Example: `  jobhost plugin ls`,
 	}
 	f, form := c.client(cmd), format(cmd)

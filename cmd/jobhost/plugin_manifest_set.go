@@ -17,7 +17,7 @@ import (
 
 func (c *cli) manifestSet() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "set <file.wasm> <manifest>", Short: "Put a manifest into a module", Args: takes(2, 2, "a module and a manifest"),
+		Use: "set <file.wasm> <manifest>", Annotations: alsoExits("3 no such file"), Short: "Put a manifest into a module", Args: takes(2, 2, "a module and a manifest"),
 		Long: `Put a manifest, YAML or JSON, into the section of a module, in place of the one that is there. The manifest is checked first.
 The module is replaced only when the new one is written; with -o it stays as it is, and the new one is another file.`,
 		Example: `  jobhost plugin manifest set report.wasm manifest.yaml
@@ -29,9 +29,12 @@ The module is replaced only when the new one is written; with -o it stays as it 
 		if target == "" {
 			target = file
 		}
+		if _, err := os.Stat(file); err != nil {
+			return absent(err)
+		}
 		text, err := manifestFile(args[1], target)
 		if err != nil {
-			return exit{exitUsage, err}
+			return absent(exit{exitUsage, err})
 		}
 		m, err := config.ReadManifest(text, nil)
 		if err != nil {

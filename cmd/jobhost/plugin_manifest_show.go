@@ -19,10 +19,10 @@ import (
 
 func (c *cli) manifestShow() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "show <file.wasm>", Short: "Say what comes of a plugin's manifest", Args: takes(1, 1, "one file"),
+		Use: "show <file.wasm>", Annotations: alsoExits("3 no such file or no manifest"), Short: "Say what comes of a plugin's manifest", Args: takes(1, 1, "one file"),
 		Long: `Say what comes of a plugin's manifest: the file beside the module, else the section in it. Jobs are shown with their coming
 firings, as they would be with the variables and calendars of the configuration. What the plugin would like to be granted is
-shown and not granted. The exit code is 2 when the manifest is wrong, and 3 when there is none.`,
+shown and not granted. A wrong manifest is exit code 2.`,
 		Example: `  jobhost plugin manifest show plugins/report.wasm
   jobhost plugin manifest show plugins/report.wasm -o json | jq .schema`,
 	}
@@ -33,7 +33,7 @@ shown and not granted. The exit code is 2 when the manifest is wrong, and 3 when
 			return err
 		}
 		if _, err := inspect(args[0]); err != nil {
-			return err
+			return absent(err)
 		}
 		m, err := manifestOf(args[0], s.Vars)
 		if err != nil {
@@ -187,7 +187,7 @@ func (c *cli) writeManifest(d *described) error {
 	if len(d.Jobs) == 0 {
 		return nil
 	}
-	t := newTable(c.out)
+	t := c.newTable()
 	t.row("JOB", "TRIGGER", "SCHEDULE", "NEXT")
 	for _, j := range d.Jobs {
 		if len(j.Triggers) == 0 {
@@ -198,10 +198,10 @@ func (c *cli) writeManifest(d *described) error {
 			if len(trigger.Next) > 0 {
 				next = clock(trigger.Next[0])
 			}
-			t.row(j.Name, trigger.Name, trigger.Schedule, next)
+			t.row(j.Name, trigger.Name, scheduleText(trigger.Schedule), next)
 		}
 	}
-	return t.w.Flush()
+	return t.flush()
 }
 
 // timeLimit writes a time limit; empty: none.
@@ -209,7 +209,7 @@ func timeLimit(d time.Duration) string {
 	if d == 0 {
 		return ""
 	}
-	return d.String()
+	return durationText(d)
 }
 
 // retries writes a retry policy in words; empty: none.
@@ -217,10 +217,10 @@ func retries(p *jobhost.RetryPolicy) string {
 	if p == nil {
 		return ""
 	}
-	text := fmt.Sprintf("up to %d, after %v", p.MaxRetries, p.Delay)
+	text := fmt.Sprintf("up to %d, after %s", p.MaxRetries, durationText(p.Delay))
 	switch {
 	case p.Exponential && p.MaxDelay > 0:
-		text += fmt.Sprintf(", doubled each time up to %v", p.MaxDelay)
+		text += ", doubled each time up to " + durationText(p.MaxDelay)
 	case p.Exponential:
 		text += ", doubled each time"
 	}

@@ -41,13 +41,13 @@ func lookAt(s *config.Settings, now time.Time) (problems, warnings config.Proble
 	for _, j := range s.Jobs {
 		for _, t := range j.Def.Triggers {
 			sched, err := jobhost.ParseSchedule(t.Schedule)
-			if err != nil {
-				continue // definitions of files are checked
+			if _, there := s.Calendars[sched.Calendar]; err != nil || sched.Calendar != "" && !there {
+				continue // which is reported already
 			}
 			problem := func(text string) config.Problem {
 				return config.Problem{
 					Pos: j.Pos, Key: fmt.Sprintf("jobs[%s].triggers[%s].schedule", j.Def.Name, t.Name),
-					Msg: fmt.Sprintf("%q %s", t.Schedule, text),
+					Msg: fmt.Sprintf("%q %s", scheduleText(t.Schedule), text),
 				}
 			}
 			slots, err := e.Next(context.Background(), jobhost.NextQuery{Schedule: t.Schedule, From: now, Count: 1})

@@ -14,14 +14,16 @@ import (
 )
 
 func (c *cli) run() *cobra.Command {
-	return c.group("run", "Look at and end the runs of a running host", `  jobhost run ls --job nightly --state Failed
+	cmd := c.group("run", "Look at and end the runs of a running host", `  jobhost run ls --job nightly --state Failed
   jobhost run logs -f 019b8f3c7d1e4a5b8c9d0e1f2a3b4c5d`,
 		c.runLs(), c.runShow(), c.runLogs(), c.runOutput(), c.runCancel(), c.runWait(), c.runReplay())
+	cmd.Long = "Look at and end the runs of a running host. A run is named by its id, or by the beginning of it that no other run\nhas, of at least 8 digits."
+	return cmd
 }
 
-// runID reads an argument that is the id of a run.
-func runID(text string) (jobhost.RunID, error) {
-	id, err := jobhost.ParseRunID(text)
+// runID reads an argument that is the id of a run, or the beginning of one, for which [jobhost.FindRunID] asks the host.
+func runID(text string) (string, error) {
+	id, err := jobhost.ParseRunPrefix(text)
 	if err != nil {
 		return "", usage("%w", err)
 	}
@@ -31,7 +33,7 @@ func runID(text string) (jobhost.RunID, error) {
 // onRun is the body of a command that asks a host about the run which is its argument.
 func (f *client) onRun(do func(ctx context.Context, s jobhost.Scheduler, id jobhost.RunID) error) func(*cobra.Command, []string) error {
 	return func(_ *cobra.Command, args []string) error {
-		id, err := runID(args[0])
+		text, err := runID(args[0])
 		if err != nil {
 			return err
 		}
@@ -40,20 +42,12 @@ func (f *client) onRun(do func(ctx context.Context, s jobhost.Scheduler, id jobh
 			return err
 		}
 		defer done()
+		id, err := jobhost.FindRunID(ctx, s, text)
+		if err != nil {
+			return err
+		}
 		return do(ctx, s, id)
 	}
-}
-
-// oneRun reads a run, which may be pending.
-func oneRun(ctx context.Context, s jobhost.Scheduler, id jobhost.RunID) (jobhost.Run, error) {
-	runs, err := s.Runs(ctx, jobhost.RunQuery{IDs: []jobhost.RunID{id}})
-	if err != nil {
-		return jobhost.Run{}, err
-	}
-	if len(runs) == 0 {
-		return jobhost.Run{}, &jobhost.Error{Code: jobhost.NotFoundRun, Msg: fmt.Sprintf("run %q does not exist", id), Hint: "see jobhost run ls"}
-	}
-	return runs[0], nil
 }
 
 // showRun writes a run that has ended, with what it returned. One that ended badly is an error too.
@@ -122,6 +116,14 @@ func progressWords(p *jobhost.Progress) string {
 	return s + ", at " + clock(p.At)
 }
 
+// whereLog says how to read the log of a run that somebody may ask about: it is in progress, or ended badly.
+func whereLog(r jobhost.Run) string {
+	if r.Node == "" || r.State == jobhost.RunSucceeded {
+		return ""
+	}
+	return "jobhost run logs " + string(r.ID)
+}
+
 func (c *cli) describeRun(r jobhost.Run, output string) error {
 	fuel, memory := "", ""
 	if r.Fuel > 0 {
@@ -134,5 +136,5 @@ func (c *cli) describeRun(r jobhost.Run, output string) error {
 		"Retry of", string(r.RetryOf), "Recovery of", string(r.RecoveryOf), "State", r.State.String(), "Error code", string(r.ErrorCode),
 		"Error", r.ErrorMessage, "Scheduled", clock(r.ScheduledAt), "Started", clock(r.StartedAt), "Ended", clock(r.EndedAt),
 		"Took", length(r, time.Now()), "Node", r.Node, "Data", string(r.Data), "Module", r.Digest, "Fuel", fuel, "Peak memory", memory,
-		"Progress", progressWords(r.Progress), "Output", output)
+		"Progress", progressWords(r.Progress), "Output", output, "Log", whereLog(r))
 }

@@ -8,7 +8,7 @@ import (
 
 func (c *cli) runCancel() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "cancel <run>...", Short: "Ask runs to end", Args: takes(1, -1, "ids of runs"),
+		Use: "cancel <run>...", Short: "Ask runs to end", Args: takes(1, -1, "ids of runs or their beginnings"),
 		Long: `Ask runs to end. A plugin that does not end by itself is closed after cancel_grace. A run that has not started yet is
 cancelled without starting. This returns at once; "jobhost run wait" waits for the end. Of a run that has ended already nothing is
 left to end: that is exit code 3, too.`,
@@ -16,19 +16,22 @@ left to end: that is exit code 3, too.`,
 	}
 	f := c.client(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		ids := make([]jobhost.RunID, len(args))
-		for i, a := range args {
-			id, err := runID(a)
-			if err != nil {
+		for _, a := range args {
+			if _, err := runID(a); err != nil {
 				return err
 			}
-			ids[i] = id
 		}
 		ctx, s, done, err := f.dial()
 		if err != nil {
 			return err
 		}
 		defer done()
+		ids := make([]jobhost.RunID, len(args))
+		for i, a := range args {
+			if ids[i], err = jobhost.FindRunID(ctx, s, a); err != nil {
+				return err
+			}
+		}
 		return c.each(args, "is asked to end", s.CancelRuns(ctx, ids))
 	}
 	return cmd

@@ -14,7 +14,7 @@ import (
 
 func (c *cli) runLogs() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "logs <run>", Aliases: []string{"log"}, Short: "Write the log of a run", Args: takes(1, 1, "the id of a run"),
+		Use: "logs <run>", Aliases: []string{"log"}, Short: "Write the log of a run", Args: takes(1, 1, "the id of a run or its beginning"),
 		Long: `Write the log of a run: a line an entry, in JSON with -o json. With -f it goes on until the run has ended; an interrupt ends
 the following and not the run, and a host that stops meanwhile is waited for, up to a minute.`,
 		Example: `  jobhost run logs 019b8f3c7d1e4a5b8c9d0e1f2a3b4c5d

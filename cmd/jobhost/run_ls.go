@@ -14,6 +14,7 @@ func (c *cli) runLs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, Short: "List runs, newest first", Args: takes(0, 0, "no arguments"),
 		Example: `  jobhost run ls --job nightly -n 5
+  jobhost run ls --job nightly --state succeeded -n 1
   jobhost run ls --state failed,lost --from 2026-10-01T00:00:00Z -o json`,
 	}
 	f, form := c.client(cmd), format(cmd)
@@ -22,8 +23,8 @@ func (c *cli) runLs() *cobra.Command {
 	flags.StringVar(&q.Job, "job", "", "of this job")
 	flags.StringVar(&q.Trigger, "trigger", "", "of this trigger")
 	flags.StringVar(&q.Node, "node", "", "of this node")
-	states := flags.StringSlice("state", nil, "Pending, Running, Succeeded, Failed, Canceled, Lost")
-	kinds := flags.StringSlice("kind", nil, "Schedule, Manual, Recovery, Retry")
+	states := flags.StringSlice("state", nil, runStates)
+	kinds := flags.StringSlice("kind", nil, runKinds)
 	from := flags.String("from", "", "started at this instant, RFC 3339, or later")
 	to := flags.String("to", "", "started before this instant")
 	retryOf := flags.String("retry-of", "", "retries of this run")
@@ -31,10 +32,10 @@ func (c *cli) runLs() *cobra.Command {
 	flags.IntVar(&q.Skip, "skip", 0, "leave out the first ones")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		var err error
-		if q.States, err = words[jobhost.RunState]("--state", *states); err != nil {
+		if q.States, err = words[jobhost.RunState]("--state", *states, runStates); err != nil {
 			return err
 		}
-		if q.Kinds, err = words[jobhost.RunKind]("--kind", *kinds); err != nil {
+		if q.Kinds, err = words[jobhost.RunKind]("--kind", *kinds, runKinds); err != nil {
 			return err
 		}
 		if q.From, err = instant("--from", *from); err != nil {
@@ -44,7 +45,7 @@ func (c *cli) runLs() *cobra.Command {
 			return err
 		}
 		if *retryOf != "" {
-			if q.RetryOf, err = runID(*retryOf); err != nil {
+			if _, err = runID(*retryOf); err != nil {
 				return err
 			}
 		}
@@ -59,6 +60,11 @@ func (c *cli) runLs() *cobra.Command {
 			return err
 		}
 		defer done()
+		if *retryOf != "" {
+			if q.RetryOf, err = jobhost.FindRunID(ctx, s, *retryOf); err != nil {
+				return err
+			}
+		}
 		runs, err := s.Runs(ctx, q)
 		if err != nil {
 			return err
@@ -76,11 +82,17 @@ func (c *cli) runLs() *cobra.Command {
 	return cmd
 }
 
-// words reads a flag that lists names, in capitals or not.
+// The words of --state and --kind.
+const (
+	runStates = "Pending, Running, Succeeded, Failed, Canceled, Lost"
+	runKinds  = "Schedule, Manual, Recovery, Retry"
+)
+
+// words reads a flag that lists names, in capitals or not. Known are those that there are.
 func words[E any, P interface {
 	*E
 	encoding.TextUnmarshaler
-}](flag string, names []string) ([]E, error) {
+}](flag string, names []string, known string) ([]E, error) {
 	var out []E
 	for _, name := range names {
 		var e E
@@ -88,7 +100,7 @@ func words[E any, P interface {
 		if P(&e).UnmarshalText([]byte(word)) != nil {
 			if err := P(&e).UnmarshalText([]byte(name)); err != nil {
 				what, _, _ := strings.Cut(err.Error(), ";")
-				return nil, usage("%s: %s; the help of %[1]s lists the words", flag, what)
+				return nil, usage("%s: %s; want some of %s", flag, what, known)
 			}
 		}
 		out = append(out, e)

@@ -10,7 +10,7 @@ import (
 
 func (c *cli) runOutput() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "output <run>", Short: "Write what a run returned, as it is", Args: takes(1, 1, "the id of a run"),
+		Use: "output <run>", Short: "Write what a run returned, as it is", Args: takes(1, 1, "the id of a run or its beginning"),
 		Long:    "Write what a run returned, byte by byte. On a terminal what would steer it is written visibly.",
 		Example: `  jobhost run output 019b8f3c7d1e4a5b8c9d0e1f2a3b4c5d | jq .`,
 	}

@@ -16,7 +16,7 @@ import (
 
 func (c *cli) runReplay() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "replay <run>", Short: "Run an ended run once more, without a record", Args: takes(1, 1, "the id of a run"),
+		Use: "replay <run>", Short: "Run an ended run once more, without a record", Args: takes(1, 1, "the id of a run or its beginning"),
 		Long: `Run an ended run once more on the host that is asked: the module that ran, also if its plugin is another one by now, with the
 data that it got and a clock that starts at its planned time. It is beside the scheduler: it leaves no record, no trace and no
 retry. Without --grants the plugin may use nothing beside its input; with it, what its job is granted now, so that it can
@@ -45,13 +45,13 @@ The exit code is 1 when the replay failed. An interrupt, or the end of --timeout
 		case err != nil:
 			return err
 		}
-		return c.showReplay(got, *form)
+		return c.showReplay(got, *form, *grants)
 	})
 	return cmd
 }
 
 // showReplay holds a replay against what is on record. One that failed is an error too.
-func (c *cli) showReplay(got jobhost.Replayed, form string) error {
+func (c *cli) showReplay(got jobhost.Replayed, form string, granted bool) error {
 	again, first := got.Replay, got.Recorded
 	var err error
 	if form == asJSON {
@@ -60,7 +60,7 @@ func (c *cli) showReplay(got jobhost.Replayed, form string) error {
 		for _, e := range got.Log {
 			c.say("%s", visible(e.Msg))
 		}
-		t := newTable(c.out)
+		t := c.newTable()
 		t.row("", "RECORDED", "REPLAY")
 		for _, row := range [][3]string{
 			{"State", first.State.String(), again.State.String()},
@@ -74,14 +74,18 @@ func (c *cli) showReplay(got jobhost.Replayed, form string) error {
 		} {
 			t.row(row[:]...)
 		}
-		if err = t.w.Flush(); err == nil && below(got.Output) {
+		if err = t.flush(); err == nil && below(got.Output) {
 			if _, err = fmt.Fprintln(c.out); err == nil {
 				_, err = fmt.Fprintln(c.out, strings.TrimSuffix(visible(string(got.Output)), "\n"))
 			}
 		}
 	}
 	if err == nil && again.State != jobhost.RunSucceeded {
-		return exit{exitFailed, fmt.Errorf("the replay of run %s is %s%s", first.ID, again.State, because(again))}
+		hint := ""
+		if !granted {
+			hint = "; it could use nothing beside its input, --grants gives it what its job is granted"
+		}
+		return exit{exitFailed, fmt.Errorf("the replay of run %s is %s%s%s", first.ID, again.State, because(again), hint)}
 	}
 	return err
 }

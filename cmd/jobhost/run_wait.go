@@ -13,7 +13,7 @@ import (
 
 func (c *cli) runWait() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "wait <run>", Short: "Wait until a run has ended and show it", Args: takes(1, 1, "the id of a run"),
+		Use: "wait <run>", Short: "Wait until a run has ended and show it", Args: takes(1, 1, "the id of a run or its beginning"),
 		Long: `Wait until a run has ended and show it. The exit code is 1 when the run failed, and 124 when it has not ended in time. An
 interrupt ends the waiting and not the run. A host that stops meanwhile is waited for, up to a minute.`,
 		Example: `  jobhost run wait 019b8f3c7d1e4a5b8c9d0e1f2a3b4c5d --timeout 10m
@@ -42,7 +42,7 @@ func (c *cli) waitRun(ctx context.Context, s jobhost.Scheduler, id jobhost.RunID
 	pause := shortest
 	err = c.patiently(ctx, func() (answered bool, err error) {
 		for {
-			if r, err = oneRun(ctx, s, id); err != nil || r.State.Ended() {
+			if r, err = s.Run(ctx, id); err != nil || r.State.Ended() {
 				return answered, err
 			}
 			answered = true

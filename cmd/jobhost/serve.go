@@ -37,7 +37,7 @@ log says what is wrong. All other settings need a restart.`,
 	cmd.RunE = func(*cobra.Command, []string) error {
 		s, files, err := c.settings(*paths)
 		if err != nil {
-			return err
+			return c.withPlugins(files, err)
 		}
 		return ofHost(c.host(s, files, *paths, c.logger(form, level)))
 	}

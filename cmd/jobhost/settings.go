@@ -58,3 +58,8 @@ func (c *cli) loadWith(files []config.File, manifests func(dir string) []jobhost
 	}
 	return s, nil
 }
+
+// read reads settings as far as they can be read, and what is wrong with them.
+func (c *cli) read(files []config.File) (*config.Settings, config.Problems) {
+	return config.Read(config.Sources{Files: files, Environ: c.environ, Manifests: host.ReadManifests})
+}

@@ -24,13 +24,6 @@ func (n *node) start(ctx context.Context) error {
 	return n.engine.Apply(ctx, defsOf(n.settings.Jobs))
 }
 
-// sayLeftOut says which plugins bring no jobs, a line for each.
-func (n *node) sayLeftOut(ctx context.Context, s *config.Settings) {
-	for _, p := range s.LeftOut {
-		n.log.ErrorContext(ctx, "the jobs of a plugin are left out", slog.String("problem", p.Error()))
-	}
-}
-
 // prepare waits until the plugins that the jobs of the files need are compiled. A job of the configuration whose plugin is
 // not there or is broken is a problem; a broken plugin that none of these needs is not (SPEC 21), and the jobs in its manifest
 // are left out of the settings.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,24 +20,26 @@ func (c *cli) validate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "validate", Short: "Check the configuration and the plugins that it names", Args: takes(0, 0, "no arguments"),
 		Long: `Check the configuration and the plugins that its jobs need, without starting anything. Each problem is one line with
-file, line, key and what would be right. Warnings are about what is allowed and looks wrong.`,
+file, line, key and what would be right, and all are found at once. Warnings are about what is allowed and looks wrong.`,
 		Example: `  jobhost validate
   jobhost validate -c jobhost.yaml -c jobs.d`,
 	}
 	paths := configFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		s, files, err := c.settings(*paths)
+		files, err := readConfig(*paths)
 		if err != nil {
 			return err
 		}
+		s, wrong := c.read(files)
 		problems, warnings := lookAt(s, time.Now())
+		problems = inOrder(files, wrong, problems, neededPlugins(s, wrong))
 		if len(files) == 0 {
 			c.say("warning: %s", noFiles())
 		}
 		for _, w := range slices.Concat(emptyFiles(files), s.Warnings, warnings, grantsElsewhere(s)) {
 			c.say("warning: %s", visible(w.Error()))
 		}
-		if problems = append(problems, pluginFiles(s)...); len(problems) > 0 {
+		if len(problems) > 0 {
 			return exit{exitUsage, problems}
 		}
 		triggers := 0
@@ -47,6 +50,19 @@ file, line, key and what would be right. Warnings are about what is allowed and 
 		return err
 	}
 	return cmd
+}
+
+// inOrder joins lists of problems, in the order of files and lines. What is of no file comes last.
+func inOrder(files []config.File, lists ...config.Problems) config.Problems {
+	rank := map[string]int{}
+	for i, f := range files {
+		rank[f.Name] = i - len(files)
+	}
+	all := slices.Concat(lists...)
+	slices.SortStableFunc(all, func(a, b config.Problem) int {
+		return cmp.Or(cmp.Compare(rank[a.Pos.File], rank[b.Pos.File]), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
+	})
+	return all
 }
 
 func count(n int, what string) string {
@@ -61,12 +77,36 @@ func pluginFiles(s *config.Settings) config.Problems {
 	return eachPlugin(s, func(plugin jobhost.Name) string { return pluginFile(s, plugin) })
 }
 
+// neededPlugins is [pluginFiles] for a configuration in which something is wrong. Where that may be the plugin folder nothing is
+// known of plugins.
+func neededPlugins(s *config.Settings, wrong config.Problems) config.Problems {
+	if slices.ContainsFunc(wrong, func(p config.Problem) bool {
+		return p.Key == "" || p.Key == "plugins" || p.Key == "plugins.dir"
+	}) {
+		return nil
+	}
+	return pluginFiles(s)
+}
+
+// withPlugins adds to the problems of files what is wrong with the plugins of their jobs, so that all are known at once.
+func (c *cli) withPlugins(files []config.File, err error) error {
+	wrong, ok := errors.AsType[config.Problems](err)
+	if !ok {
+		return err
+	}
+	s, _ := c.read(files)
+	return exit{exitUsage, inOrder(files, wrong, neededPlugins(s, wrong))}
+}
+
 // eachPlugin reports what is wrong with the plugins of jobs, each once: at the first job that needs it, with the names of the
 // others.
 func eachPlugin(s *config.Settings, fault func(plugin jobhost.Name) string) (found config.Problems) {
 	users := map[jobhost.Name][]config.Job{}
 	var plugins []jobhost.Name // in the order of their first jobs
 	for _, j := range s.Jobs {
+		if j.Def.Plugin == "" {
+			continue // it could not be read
+		}
 		if users[j.Def.Plugin] == nil {
 			plugins = append(plugins, j.Def.Plugin)
 		}

@@ -71,10 +71,10 @@ func terminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// writeGuest writes what a plugin returned: the very bytes, but on a terminal visible text.
+// writeGuest writes what a plugin returned: the very bytes, but on a terminal visible text in whole lines.
 func writeGuest(w io.Writer, b []byte) error {
-	if terminal(w) {
-		b = []byte(visible(string(b)))
+	if terminal(w) && len(b) > 0 {
+		b = []byte(strings.TrimSuffix(visible(string(b)), "\n") + "\n")
 	}
 	_, err := w.Write(b)
 	return err
