@@ -13,7 +13,7 @@ WASIP1   := CGO_ENABLED=0 GOOS=wasip1 GOARCH=wasm
 EXAMPLES := $(patsubst plugins/examples/%/main.go,%,$(wildcard plugins/examples/*/main.go))
 
 .DEFAULT_GOAL := build
-.PHONY: help build plugins run test check fmt vet lint floors race wasm cross tidy tidy-check fuzz bench golden cover cases mutants crash clean
+.PHONY: help build plugins quickjs run test check fmt vet lint floors race wasm cross tidy tidy-check fuzz bench golden cover cases mutants crash clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ build: ## bin/jobhost
 
 plugins: $(EXAMPLES:%=plugins/%.wasm) ## plugins/*.wasm out of the examples; those not in Go if their compiler is there
 	@$(MAKE) --no-print-directory -C plugins/examples
+
+quickjs: ## bin/quickjs, the engine of jobs in JavaScript: fetched by npm, compiled by clang, once
+	@$(MAKE) --no-print-directory -C plugins/examples quickjs
 
 run: build plugins ## the host, with the example plugins and jobhost.yaml
 	@mkdir -p out/reports

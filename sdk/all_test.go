@@ -114,6 +114,8 @@ func compile(t *testing.T, language string, tools toolchain) string {
 			t.Fatal(err)
 		}
 		commands = [][]string{{variable["ASC"], "main.ts", "-O", "-o", filepath.Base(out)}}
+	case "javascript":
+		script(t, tools, filepath.Join(source, "main.js"), out)
 	}
 	for _, c := range commands {
 		cmd := exec.CommandContext(t.Context(), c[0], c[1:]...)
@@ -202,7 +204,7 @@ func TestEverythingTheHostOffersWorksInAllLanguages(t *testing.T) {
 			}
 			slices.Sort(used)
 			all := slices.Sorted(maps.Keys(contract(t)))
-			if language == "go" { // it has the data with the run document
+			if language == "go" || language == "javascript" { // they have the data with the run document
 				all = slices.DeleteFunc(all, func(f string) bool { return f == abi.FuncInput })
 			}
 			if diff := cmp.Diff(used, all); diff != "" {

@@ -170,7 +170,8 @@ func bytes(n int) string {
 	return strconv.Itoa(n) + " bytes"
 }
 
-// Whoever adds a host function adds it to the SDK of each language too. Go takes the data from the run document.
+// Whoever adds a host function adds it to the SDK of each language too. Go and JavaScript take the data from the run document;
+// a failure in JavaScript is what was thrown.
 func TestTheSDKOfEachLanguageHasAllHostFunctions(t *testing.T) {
 	want := slices.Sorted(maps.Keys(contract(t)))
 	for file, pattern := range map[string]string{
@@ -178,6 +179,7 @@ func TestTheSDKOfEachLanguageHasAllHostFunctions(t *testing.T) {
 		"c/jobhost.h":                     `(?m)^JH_IMPORT\((\w+)\)`,
 		"rust/src/sys.rs":                 `(?m)^    pub fn (\w+)\(`,
 		"assemblyscript/assembly/host.ts": `(?m)^@external\("jobhost_v1", "(\w+)"\)$`,
+		"javascript/jobhost.c":            `\bjh_([a-z]+(?:_[a-z]+)*?)(?:_all)?\(`,
 	} {
 		var got []string
 		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(read(t, filepath.FromSlash(file)), -1) {
@@ -185,6 +187,10 @@ func TestTheSDKOfEachLanguageHasAllHostFunctions(t *testing.T) {
 		}
 		if strings.HasPrefix(file, "go/") {
 			got = append(got, abi.FuncInput)
+		}
+		if strings.HasPrefix(file, "javascript/") {
+			slices.Sort(got)
+			got = append(slices.DeleteFunc(slices.Compact(got), func(f string) bool { return f == "failf" }), abi.FuncInput)
 		}
 		slices.Sort(got)
 		if diff := cmp.Diff(got, want); diff != "" {

@@ -1,4 +1,4 @@
-// Package sdk has what guests import, in four languages, and makes projects of it for `jobhost new`. The SDK of each language
+// Package sdk has what guests import, in five languages, and makes projects of it for `jobhost new`. The SDK of each language
 // is the folder of its name; docs/abi.md is the contract that all of them follow.
 //
 //   - [Languages] are those that there are.

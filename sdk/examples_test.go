@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -363,5 +364,72 @@ func TestFetchArchiveGoesOnWhereItStoppedAsAGuestToo(t *testing.T) {
 	}
 	if got, err := os.ReadFile(filepath.Join(dir, "archive")); err != nil || string(got) != content || len(r.values) != 0 {
 		t.Errorf("the file has %d bytes, %v; values %v", len(got), err, r.values)
+	}
+}
+
+func TestFeedWatchTellsWhatIsNew(t *testing.T) {
+	file := example(t, "feed-watch", "javascript")
+	m, err := config.ReadManifest(host.ReadManifest(file), nil)
+	if err != nil || m.Key != "feed-watch" || len(m.Schema) == 0 || len(m.Wants) != 2 {
+		t.Errorf("the manifest: %+v, %v", m, err)
+	}
+	feed, status, told := `{"title":"News","items":[{"id":"1","title":"one"},{"id":2}]}`, http.StatusOK, []string{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		etag := `"` + sum(feed) + `"`
+		switch {
+		case r.URL.Path == "/hook":
+			body, _ := io.ReadAll(r.Body)
+			told = append(told, string(body))
+			w.WriteHeader(status)
+		case r.Header.Get("If-None-Match") == etag:
+			w.WriteHeader(http.StatusNotModified)
+		default:
+			w.Header().Set("ETag", etag)
+			_, _ = io.WriteString(w, feed)
+		}
+	}))
+	defer server.Close()
+	g := host.Grant{KV: true, HTTP: []host.HTTP{{Host: server.URL, Private: true}}}
+	r := recorder{values: map[string][]byte{}}
+	look := func(path string) jobhost.Outcome {
+		t.Helper()
+		return once(t, file, g, &r, map[string]string{"url": server.URL + path, "notify": server.URL + "/hook"})
+	}
+	for _, want := range []string{`{"title":"News","fresh":[],"known":2}`, `{"fresh":[],"known":2}`} {
+		if out := look("/feed"); string(out.Output) != want || out.Code != "" {
+			t.Errorf("output %s, code %q: %s; want %s", out.Output, out.Code, out.Message, want)
+		}
+	}
+	feed, status = strings.Replace(feed, `[`, `[{"url":"https://a.example/3","title":"three","date_published":"2026-03-01T06:00:00Z"},`, 1), http.StatusBadGateway
+	if out := look("/feed"); out.Code != "FEED_STATUS" || out.Permanent {
+		t.Errorf("a hook that fails: code %q, permanent %v: %s", out.Code, out.Permanent, out.Message)
+	}
+	status = http.StatusNoContent
+	three := `[{"id":"https://a.example/3","url":"https://a.example/3","title":"three","published":"2026-03-01T06:00:00Z"}]`
+	if out := look("/feed"); string(out.Output) != `{"title":"News","fresh":`+three+`,"known":3}` {
+		t.Errorf("output %s, code %q: %s", out.Output, out.Code, out.Message)
+	}
+	telling := `{"feed":"News","items":` + three + `}`
+	if diff := cmp.Diff(told, []string{telling, telling}); diff != "" {
+		t.Errorf("told (-got +want):\n%s", diff)
+	}
+	if diff := cmp.Diff(r.log, []string{"first look of 2 entries", "the feed is as it was", "1 new of 3 entries"}); diff != "" {
+		t.Errorf("log (-got +want):\n%s", diff)
+	}
+	feed = "<html>"
+	if out := look("/feed"); out.Code != "FEED_UNREADABLE" || out.Permanent {
+		t.Errorf("no feed: code %q, permanent %v: %s", out.Code, out.Permanent, out.Message)
+	}
+	entries := make([]string, 800)
+	for i := range entries {
+		entries[i] = fmt.Sprintf(`{"id":"%d%s"}`, i, strings.Repeat("\U0001F600", 200))
+	}
+	feed = `{"title":"Much","items":[` + strings.Join(entries, ",") + `]}`
+	if out := look("/much"); string(out.Output) != `{"title":"Much","fresh":[],"known":37}` {
+		t.Errorf("ids that are long: output %s, code %q: %s", out.Output, out.Code, out.Message)
+	}
+	g = host.Grant{KV: true}
+	if out := look("/feed"); out.Code != "FEED_NO_ANSWER" || !out.Permanent {
+		t.Errorf("without a grant: code %q, permanent %v: %s", out.Code, out.Permanent, out.Message)
 	}
 }

@@ -17,15 +17,17 @@ import (
 //go:embed rust/Cargo.toml rust/src
 //go:embed c/jobhost.h
 //go:embed assemblyscript/package.json assemblyscript/assembly
+//go:embed javascript/javascript.mk javascript/jobhost.c javascript/jobhost.js javascript/jobhost.d.ts javascript/quickjs-wasi.h
 var files embed.FS
 
 // places are where the projects of a language have their copy of its SDK.
 var places = map[string]string{
 	"go": "third_party/jobhost", "rust": "third_party/jobhost", "c": ".", "assemblyscript": "third_party/jobhost",
+	"javascript": "third_party/jobhost",
 }
 
 // Languages returns the names of the languages that a project may be in.
-func Languages() []string { return []string{"go", "rust", "c", "assemblyscript"} }
+func Languages() []string { return []string{"go", "rust", "c", "assemblyscript", "javascript"} }
 
 // MaxName is the most bytes of a project's name.
 const MaxName = 64
@@ -50,6 +52,11 @@ func Project(language, projectName string) (map[string][]byte, error) {
 	facts := map[string]string{"Name": projectName, "Language": language}
 	for _, dir := range []string{"templates/common", "templates/" + language} {
 		if err := render(project, dir, facts); err != nil {
+			return nil, err
+		}
+	}
+	if language == "javascript" { // its SDK is written in C
+		if err := add(project, "c", places[language]); err != nil {
 			return nil, err
 		}
 	}

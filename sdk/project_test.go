@@ -19,6 +19,8 @@ func TestAProjectHasSourceBuildFileReadmeConfigurationAndTheSDK(t *testing.T) {
 		"rust":           "Cargo.toml src/main.rs third_party/jobhost/Cargo.toml third_party/jobhost/src/lib.rs third_party/jobhost/src/sys.rs",
 		"c":              "jobhost.h main.c",
 		"assemblyscript": "assembly/index.ts package.json third_party/jobhost/assembly/index.ts tsconfig.json",
+		"javascript": "jsconfig.json main.js package.json third_party/jobhost/javascript.mk third_party/jobhost/jobhost.c third_party/jobhost/jobhost.d.ts " +
+			"third_party/jobhost/jobhost.h third_party/jobhost/jobhost.js third_party/jobhost/quickjs-wasi.h",
 	} {
 		t.Run(language, func(t *testing.T) {
 			project, err := sdk.Project(language, "night-report")
@@ -43,7 +45,7 @@ func TestAProjectHasSourceBuildFileReadmeConfigurationAndTheSDK(t *testing.T) {
 }
 
 func TestAProjectNeedsALanguageAndAName(t *testing.T) {
-	if _, err := sdk.Project("cobol", "a"); err == nil || err.Error() != `language "cobol" is not known; want one of go, rust, c, assemblyscript` {
+	if _, err := sdk.Project("cobol", "a"); err == nil || err.Error() != `language "cobol" is not known; want one of go, rust, c, assemblyscript, javascript` {
 		t.Errorf("language cobol: %v", err)
 	}
 	for _, name := range []string{"", "A", "1a", "a_b", "a b", "a-", "-a", "a--b", "a.b", "a/b", "é", strings.Repeat("a", sdk.MaxName+1)} {
@@ -59,7 +61,7 @@ func TestAProjectNeedsALanguageAndAName(t *testing.T) {
 }
 
 func TestLanguagesAreInTheOrderOfTheHelp(t *testing.T) {
-	if diff := cmp.Diff(sdk.Languages(), []string{"go", "rust", "c", "assemblyscript"}); diff != "" {
+	if diff := cmp.Diff(sdk.Languages(), []string{"go", "rust", "c", "assemblyscript", "javascript"}); diff != "" {
 		t.Errorf("-got +want:\n%s", diff)
 	}
 }

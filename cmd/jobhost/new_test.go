@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +25,7 @@ func TestNewProjectsBuildAndRun(t *testing.T) {
 	if compilers["RUSTC"] == "" { // what it is called in older ones
 		compilers["RUSTC"] = compiler(t, "main.rs", "fn main() {}\n", "--target=wasm32-wasi", os.Getenv("WASI_RUSTC"), "/usr/bin/rustc")
 	}
+	compilers["QUICKJS"] = quickJS(t, compilers["CC"])
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "new"),
 		RequireExplicitExec: true,
@@ -58,4 +60,18 @@ func compiler(t *testing.T, source, text, flag string, candidates ...string) str
 		}
 	}
 	return ""
+}
+
+// quickJS returns the folder of the engine of jobs in JavaScript, if it was compiled before: it comes from the network.
+func quickJS(t *testing.T, clang string) string {
+	t.Helper()
+	dir, err := filepath.Abs(cmp.Or(os.Getenv("QUICKJS"), filepath.Join("..", "..", "bin", "quickjs")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := filepath.Join("..", "..", "plugins", "examples")
+	if clang == "" || exec.CommandContext(t.Context(), "make", "-C", examples, "--question", "quickjs", "QUICKJS="+dir).Run() != nil {
+		return ""
+	}
+	return dir
 }
