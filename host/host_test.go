@@ -158,6 +158,8 @@ var imports = []struct{ module, name, sig string }{
 	{"jobhost_v1", "span_end", "i32 i32 ->"},
 	{"jobhost_v1", "span_attr", "i32 i32 i32 i32 i32 ->"},
 	{"jobhost_v1", "event", "i32 i32 ->"},
+	{"wasi_snapshot_preview1", "environ_get", "i32 i32 -> i32"},
+	{"wasi_snapshot_preview1", "environ_sizes_get", "i32 i32 -> i32"},
 	{"wasi_snapshot_preview1", "fd_write", "i32 i32 i32 i32 -> i32"},
 	{"wasi_snapshot_preview1", "fd_pwrite", "i32 i32 i32 i64 i32 -> i32"},
 	{"wasi_snapshot_preview1", "fd_renumber", "i32 i32 -> i32"},

@@ -6,9 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"runtime"
-	"slices"
 	"strconv"
 	"time"
 
@@ -42,6 +40,7 @@ type run struct {
 	noSpace  bool // a call met a disk or a limit that is full
 
 	secrets    [][2]string // names and values
+	variables  [][]byte    // see environ
 	mask       *masker     // hides them; nil: there are none
 	stdoutMask maskFilter
 	stderrMask maskFilter
@@ -236,7 +235,7 @@ func (r *run) close() {
 	r.memory.free()
 }
 
-// config is the guest's surroundings (ABI 1). Nothing is inherited.
+// config is the guest's surroundings (ABI 1) but for its environment. Nothing is inherited.
 func (r *run) config() (wazero.ModuleConfig, error) {
 	c := wazero.NewModuleConfig().WithName("").WithStartFunctions().
 		WithArgs(append([]string{r.call.Run.Job}, r.grant.Args...)...).
@@ -248,15 +247,6 @@ func (r *run) config() (wazero.ModuleConfig, error) {
 		WithNanotime(func() int64 { return r.now().monotonic }, 1).
 		WithNanosleep(func(ns int64) { r.wait(time.Duration(ns), nil) }).
 		WithOsyield(func() { r.pause(); runtime.Gosched() })
-	for _, e := range r.environment() {
-		c = c.WithEnv(e[0], e[1])
-	}
-	for _, k := range slices.Sorted(maps.Keys(r.grant.Env)) {
-		c = c.WithEnv(k, r.grant.Env[k])
-	}
-	for _, e := range r.secrets {
-		c = c.WithEnv(e[0], e[1])
-	}
 	if len(r.grant.Dirs) == 0 {
 		return c, nil
 	}
@@ -265,22 +255,6 @@ func (r *run) config() (wazero.ModuleConfig, error) {
 		return nil, err
 	}
 	return c.WithFSConfig(fs), nil
-}
-
-func (r *run) environment() [][2]string {
-	run := r.call.Run
-	return [][2]string{
-		{abi.EnvJob, run.Job},
-		{abi.EnvTrigger, run.Trigger},
-		{abi.EnvRunID, string(run.ID)},
-		{abi.EnvKind, run.Kind.String()},
-		{abi.EnvAttempt, strconv.Itoa(run.Attempt)},
-		{abi.EnvRetryOf, string(run.RetryOf)},
-		{abi.EnvScheduledAt, abi.FormatTime(run.ScheduledAt)},
-		{abi.EnvDeadline, abi.FormatTime(r.call.Deadline)},
-		{abi.EnvNode, run.Node},
-		{abi.EnvTraceparent, r.call.Traceparent},
-	}
 }
 
 // recovered turns a panic of the runtime or of ours into an error.

@@ -111,6 +111,10 @@ func wasiFunctions() ([]hostFunction, error) {
 			call = fdReaddir(call)
 		case name == "poll_oneoff":
 			call = pollOneoff
+		case name == "environ_sizes_get":
+			call = environSizesGet
+		case name == "environ_get":
+			call = environGet
 		}
 		if fillDisks[name] {
 			call = orNoSpace(call)

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,22 @@ func TestWASICallsThatWouldHurtTheHostAreRefused(t *testing.T) {
 			store(12, g.call("random_get", outside, 64))...)
 	})
 	if diff := cmp.Diff(got, []int32{badFD, badFD, nameTooLong, fault}); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEnvironmentIsWrittenOnlyIfItFits(t *testing.T) {
+	got := results(t, 7, func(g *guest) []byte {
+		var code []byte
+		for i, call := range [][]byte{
+			g.call("environ_sizes_get", 1024, 1028), g.call("environ_sizes_get", outside, 1028), g.call("environ_sizes_get", 1024, outside),
+			g.call("environ_get", 2048, 8192), g.call("environ_get", outside, 8192), g.call("environ_get", 2048, 2*page-8),
+		} {
+			code = append(code, store(int32(4*i), call)...)
+		}
+		return append(code, store(24, slices.Concat(load(2048), wasmtest.I32Const(8192), wasmtest.Op(wasmtest.I32Ne)))...)
+	})
+	if diff := cmp.Diff(got, []int32{success, fault, fault, success, fault, fault, 0}); diff != "" {
 		t.Error(diff)
 	}
 }
