@@ -1,6 +1,6 @@
 module github.com/jobhost/jobhost
 
-go 1.26.0
+go 1.26.1
 
 require (
 	github.com/danielgtaylor/huma/v2 v2.37.2

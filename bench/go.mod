@@ -1,6 +1,6 @@
 module github.com/jobhost/jobhost/bench
 
-go 1.26.0
+go 1.26.1
 
 replace github.com/jobhost/jobhost => ../
 

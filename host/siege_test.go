@@ -92,8 +92,10 @@ func NewSiege(t *testing.T) *Siege {
 	cycle := func(name string) [][2]string {
 		return [][2]string{{name, name + "-aside"}, {name + "-evil", name}, {name, name + "-evil"}, {name + "-aside", name}}
 	}
+	swapTwo, err := exchange(root)
+	must(t, err)
 	for _, name := range append([]string{"file", "node"}, SwapNames...) {
-		swap(root.Rename, cycle(name)...)
+		swap(swapTwo, [2]string{name, name + "-evil"})
 	}
 	swap(root.Rename, [2]string{"a/b", "b"}, [2]string{"b", "a/b"})
 	swap(os.Rename, cycle(s.Inside)...)
@@ -177,6 +179,9 @@ func (a *attacker) file(what, name string, flag sys.Oflag) {
 	}
 	st, errno := f.Stat()
 	a.status(what, st, errno)
+	if errno == 0 && !st.Mode.IsRegular() {
+		a.t.Errorf("%s opened what has the mode %v", what, st.Mode)
+	}
 	b := make([]byte, 2*len(secret))
 	if n, errno := f.Pread(b, 0); errno == 0 && strings.Contains(string(b[:n]), secret) {
 		a.t.Errorf("%s reads %q", what, b[:n])
