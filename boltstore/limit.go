@@ -69,8 +69,10 @@ func (l limits) check(db *bolt.DB, t *tx) error {
 		most = l.hard
 	}
 	if n := used(db, t.b); n+t.written > most {
-		return fmt.Errorf("its records take %d bytes, its file %d of at most %d, of which the last %d are kept for what makes room: %w",
-			n, t.b.Size(), l.file, l.file-most, bolterrors.ErrMaxSizeReached)
+		return fmt.Errorf("its records take %s, its file %s of at most %s, of which the last %s are kept for what makes room: %w",
+			mebibytes(n), mebibytes(int(t.b.Size())), mebibytes(l.file), mebibytes(l.file-most), bolterrors.ErrMaxSizeReached)
 	}
 	return nil
 }
+
+func mebibytes(n int) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
