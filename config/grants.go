@@ -102,7 +102,7 @@ func dirKeys() table[Dir] {
 			},
 		},
 		{
-			name: "max_written", kind: aSize, def: "0", help: "how much one run may write there; 0: as much as it likes",
+			name: "max_written", kind: aSize, def: "0", help: "how much one run may write there, where each new name counts 4 KiB; 0: as much as it likes",
 			read: func(d *Dir, v value) { d.MaxWritten, _ = v.size() },
 		},
 	}
@@ -307,7 +307,9 @@ func readClock(g *grantDraft, v value) {
 func readDirs(g *grantDraft, v value) {
 	for _, item := range v.items() {
 		d := Dir{Pos: item.pos}
-		dirKeys().read(&d, item)
+		if v, given := dirKeys().read(&d, item)["max_written"]; given && !d.Write {
+			v.warning("has no effect with the mode ro")
+		}
 		if i := slices.IndexFunc(g.Dirs, func(o Dir) bool { return o.Guest == d.Guest && d.Guest != "" }); i >= 0 {
 			item.bad("the guest path %s is taken already, at %v", d.Guest, g.Dirs[i].Pos)
 		}

@@ -48,3 +48,16 @@ jobs: [{name: a, plugin: b, grants: {secrets: {A: {file: key}, B: {file: /abs}, 
 		t.Errorf("got %+v", got)
 	}
 }
+
+func TestALimitOfWritingWithoutWritingIsWarnedOf(t *testing.T) {
+	const head = "jobs: [{name: a, plugin: p, grants: {dirs: [{host: /srv/in, guest: /in, max_written: 1MiB"
+	for tail, want := range map[string]int{"}]}}]\n": 1, ", mode: rw}]}}]\n": 0} {
+		s, err := Load(Sources{Files: []File{{Name: "a.yaml", Data: []byte(head + tail)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Warnings) != want || want > 0 && s.Warnings[0].Msg != "has no effect with the mode ro" {
+			t.Errorf("%s warns of %v; want %d", tail, s.Warnings, want)
+		}
+	}
+}

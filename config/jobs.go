@@ -77,7 +77,7 @@ func jobKeys() table[jobDraft] {
 		{name: "description", kind: aText, help: "free text", read: func(j *jobDraft, v value) { j.Def.Description, _ = v.text() }},
 		{
 			name: "history_limit", kind: anInteger, def: strconv.Itoa(jobhost.DefaultHistoryLimit), limits: "0 or more",
-			help: "most ended runs kept; those beyond it go at the next `scheduler.housekeeping_interval`, so that there can be more for so long; 0: no limit by count",
+			help: "most ended runs kept; those beyond it go at the next `scheduler.housekeeping_interval`, so that there can be more for so long; on a store that is full the history of deleted jobs goes first, at once; 0: no limit by count",
 			read: func(j *jobDraft, v value) {
 				if n, ok := integerIn[int](v, 0, math.MaxInt32); ok {
 					j.Def.HistoryLimit = n

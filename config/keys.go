@@ -85,7 +85,7 @@ func schedulerKeys() table[draft] {
 		duration("housekeeping_interval", func(d *draft) *time.Duration { return &d.Scheduler.HousekeepingInterval }, positive,
 			"time between two rounds of recovery and clean-up"),
 		duration("history_retention", func(d *draft) *time.Duration { return &d.Scheduler.HistoryRetention }, notNegative,
-			"how long an ended run is kept; older ones go with the next housekeeping; 0: no limit by age"),
+			"how long an ended run is kept; older ones go with the next housekeeping; on a store that is full the history of deleted jobs goes first, at once; 0: no limit by age"),
 	}
 }
 

@@ -43,6 +43,9 @@ func (e *Engine) failed(ctx context.Context, err error, t *turn, done []*ending,
 		return false, err
 	case code == jobhost.StoreFull:
 		e.overflowed(len(done) > 0)
+		if len(done) == 0 && e.waiting() { // of those that wait one may make room
+			return true, nil
+		}
 		return false, err
 	}
 	answer(cmds, err)

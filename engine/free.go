@@ -46,14 +46,43 @@ func (t *turn) freeJob(name jobhost.Name) error {
 			break
 		}
 	}
-	ts, err := t.tx.Blocked(name, int(^uint(0)>>1))
-	if err != nil {
-		return err
+	return t.freeRest(job)
+}
+
+// freeRest makes the job's Blocked triggers Waiting. One-shots are written with their data, so on a store with little room that
+// is done a part at a time, and the next turn goes on. Until then the job says that it has Blocked ones, by which a start finds it.
+func (t *turn) freeRest(job *jobhost.JobState) error {
+	page, most := int(^uint(0)>>1), int(^uint(0)>>1) // triggers read at a time, and bytes of data written by a turn
+	if t.narrow {
+		page, most = 8, 64<<10
 	}
-	for i := range ts {
-		ts[i].State = jobhost.TriggerWaiting
-		ts[i] = ready(ts[i], job.Job)
+	for size := 0; ; {
+		ts, err := t.tx.Blocked(job.Name, page)
+		if err != nil {
+			return err
+		}
+		all := len(ts) < page
+		for i := range ts {
+			if size > most {
+				ts, all = ts[:i], false
+				break
+			}
+			if ts[i].OneShot != nil {
+				size += len(ts[i].OneShot.Data)
+			}
+			ts[i].State = jobhost.TriggerWaiting
+			ts[i] = ready(ts[i], job.Job)
+		}
+		if err := t.tx.PutTriggers(ts...); err != nil {
+			return err
+		}
+		switch {
+		case all:
+			job.Blocked = false
+			return nil
+		case size > most:
+			t.unfreed = append(t.unfreed, job.Name)
+			return nil
+		}
 	}
-	job.Blocked = false
-	return t.tx.PutTriggers(ts...)
 }

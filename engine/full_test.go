@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -118,6 +119,24 @@ func TestAFullStoreCanBeMadeToFit(t *testing.T) {
 		})
 	})
 
+	t.Run("those who ask do not wait for each other", func(t *testing.T) {
+		fill(t, func(w *world, _ jobhost.JobDef, stop func()) {
+			began := w.cfg.Now()
+			var all sync.WaitGroup
+			for range 20 {
+				all.Go(func() {
+					err := w.eng().Enqueue(w.Context(), []jobhost.EnqueueRequest{{Job: "other"}})[0].Err
+					is(w, "enqueue", jobhost.CodeOf(err), jobhost.StoreFull)
+				})
+			}
+			all.Wait()
+			if took := w.cfg.Now().Sub(began); took > 2*w.cfg.PollInterval {
+				w.Errorf("20 requests took %v, want at most two poll intervals", took)
+			}
+			stop()
+		})
+	})
+
 	t.Run("a start on a full store takes less history from the files, and serves", func(t *testing.T) {
 		fill(t, func(w *world, noisy jobhost.JobDef, stop func()) {
 			stop()
@@ -147,5 +166,61 @@ func TestAFullStoreCanBeMadeToFit(t *testing.T) {
 			is(w, "applied", w.eng().Applied(), true)
 			stop()
 		})
+	})
+}
+
+// TestAnExclusiveJobThatHasFilledTheStore has one run in progress and as many behind it as fit, each with 20 kB of data.
+func TestAnExclusiveJobThatHasFilledTheStore(t *testing.T) {
+	queueUp := func(t *testing.T, name string, story func(w *world)) {
+		t.Helper()
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "jobhost.db")
+				store, err := boltstore.Open(path, boltstore.Config{MaxSize: 4 << 20})
+				if err != nil {
+					t.Fatal(err)
+				}
+				w := newWorld(t, store)
+				w.cfg.Log = nil
+				t.Cleanup(func() { _ = store.Close() })
+				w.forever("large")
+				large := jobhost.NewJob("large", "p")
+				large.HistoryLimit = 5
+				w.define(large, jobhost.NewJob("other", "p"))
+				ctx, kill := context.WithCancel(w.Context())
+				e := w.eng()
+				w.aside.Go(func() { _ = e.Serve(ctx) })
+				w.startManual("large")
+				data := fmt.Appendf(nil, `{"pad":%q}`, strings.Repeat("x", 20_000))
+				n := 0
+				for ; jobhost.CodeOf(e.Problem()) != jobhost.StoreFull; n++ {
+					if _, err := jobhost.One(e.Enqueue(w.Context(), []jobhost.EnqueueRequest{{Job: "large", Data: data}})); err != nil {
+						is(w, "error", jobhost.CodeOf(err), jobhost.StoreFull)
+						break
+					}
+				}
+				if n < 50 {
+					w.Fatalf("%d runs fit, want more", n)
+				}
+				w.until(minute)
+				story(w)
+				kill()
+				w.end()
+			})
+		})
+	}
+	nothingWaits := func(w *world) {
+		w.Helper()
+		waiting, err := w.eng().Runs(w.Context(), jobhost.RunQuery{States: []jobhost.RunState{jobhost.RunPending}})
+		is(w, "error", err, nil)
+		is(w, "runs that wait", len(waiting), 0)
+		_, err = jobhost.One(w.eng().Enqueue(w.Context(), []jobhost.EnqueueRequest{{Job: "other"}}))
+		is(w, "error", err, nil)
+	}
+
+	queueUp(t, "makes room when it is deleted", func(w *world) {
+		is(w, "delete", w.eng().Delete(w.Context(), []jobhost.Name{"large"})[0].Err, nil)
+		w.until(3 * minute)
+		nothingWaits(w)
 	})
 }

@@ -12,9 +12,10 @@ import (
 type memory struct {
 	strain
 
-	held       held      // what cannot start here
-	plugins    plugins   // as of listed
-	listed     time.Time // zero: never
+	held       held           // what cannot start here
+	unfreed    []jobhost.Name // jobs whose Blocked triggers were freed in part
+	plugins    plugins        // as of listed
+	listed     time.Time      // zero: never
 	reconciled bool
 	doubtful   []move          // of local triggers, decided by turns whose outcome is unknown
 	unsure     []jobhost.RunID // may have been started by turns whose outcome is unknown
@@ -99,7 +100,7 @@ func (e *Engine) turn(ctx context.Context, claim bool) (runs []started, again bo
 	}
 	done, cmds, slots := e.take(now, claim)
 	e.takeLogs(now)
-	nothing := len(done) == 0 && len(cmds) == 0 && len(e.logs) == 0
+	nothing := len(done) == 0 && len(cmds) == 0 && len(e.logs) == 0 && len(e.unfreed) == 0
 	if e.wantsRoom(nothing) {
 		again, err := e.makeRoom(ctx, now)
 		return nil, again && (claim || e.waiting()), err
@@ -111,7 +112,7 @@ func (e *Engine) turn(ctx context.Context, claim bool) (runs []started, again bo
 		}
 		if !due {
 			again, err := e.housekeep(ctx, now)
-			return nil, again, err
+			return nil, again || e.waiting(), err
 		}
 	}
 	t := e.newTurn(now, slots, e.apart && len(cmds) > 0)
@@ -126,7 +127,7 @@ func (e *Engine) turn(ctx context.Context, claim bool) (runs []started, again bo
 	}
 	atLimit := slots > 0 && t.slots == 0
 	heldBack := e.apart && len(cmds) > 0 && claim && slots == 0
-	return t.started, e.waiting() || atLimit || heldBack, nil
+	return t.started, e.waiting() || atLimit || heldBack || len(e.unfreed) > 0, nil
 }
 
 // due reports whether a trigger is due that one of the slots can take.
@@ -138,15 +139,16 @@ func (e *Engine) due(ctx context.Context, now time.Time, slots int) (bool, error
 	return err == nil && !next.IsZero() && !next.After(now), err
 }
 
-// newTurn gives a turn what it decides by. A command on a full store is not to fail because the logs of runs do not fit.
-func (e *Engine) newTurn(now time.Time, slots int, noLogs bool) *turn {
+// newTurn gives a turn what it decides by. A command that has a turn of its own, on a full store, is not to fail because
+// something else does not fit.
+func (e *Engine) newTurn(now time.Time, slots int, alone bool) *turn {
 	t := &turn{
 		cfg: &e.cfg, plans: e.plans, now: now, ids: drawIDs(now, slots), held: e.held, plugins: e.plugins, logs: e.logs,
 		locals: &e.locals, inHand: e.localRuns(), orphaned: e.orphaned, oneShots: e.oneShotsOnly(), heard: e.events.wanted(), sizes: e.sizes,
-		quiet: e.State() > Serving,
+		quiet: e.State() > Serving, narrow: e.apart, toFree: e.unfreed,
 	}
-	if noLogs {
-		t.logs = nil
+	if alone {
+		t.logs, t.toFree = nil, nil
 	}
 	return t
 }
@@ -158,6 +160,10 @@ func (e *Engine) succeeded(ctx context.Context, t *turn, done []*ending, cmds []
 	if t.logs != nil {
 		e.logs = nil
 	}
+	if t.toFree != nil {
+		e.unfreed = nil
+	}
+	e.unfreed = append(e.unfreed, t.unfreed...)
 	e.keepSizes(t)
 	e.locals.apply(t.moves)
 	if t.reread {

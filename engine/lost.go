@@ -53,6 +53,15 @@ func (e *Engine) reconcile(ctx context.Context) error {
 	if err := e.forget(ctx, nodes); err != nil {
 		return err
 	}
+	e.unfreed = nil
+	err = e.eachJob(ctx, func(j jobhost.JobState) { // also those that a process before this one has freed in part
+		if j.Blocked && len(j.Open) == 0 {
+			e.unfreed = append(e.unfreed, j.Name)
+		}
+	})
+	if err != nil {
+		return err
+	}
 	e.reconciled = true
 	return nil
 }
@@ -116,7 +125,7 @@ func (e *Engine) lose(ctx context.Context, node string, keep map[jobhost.RunID]b
 	}
 	now := e.now()
 	for batch := range slices.Chunk(orphans, mostOutcomes) {
-		t := &turn{cfg: &e.cfg, plans: e.plans, now: now, heard: e.events.wanted()}
+		t := &turn{cfg: &e.cfg, plans: e.plans, now: now, heard: e.events.wanted(), narrow: !e.store.Shared()}
 		err := e.store.Update(ctx, func(tx jobhost.Tx) error {
 			done, err := loseAll(tx, batch, why)
 			if err != nil {
@@ -127,6 +136,7 @@ func (e *Engine) lose(ctx context.Context, node string, keep map[jobhost.RunID]b
 		if err != nil {
 			return err
 		}
+		e.unfreed = append(e.unfreed, t.unfreed...)
 		t.report(e.log)
 		e.events.publish(t.events)
 	}

@@ -266,7 +266,10 @@ func (t *turn) cancelPending(p jobhost.Trigger, why string) error {
 		job = j.Job
 	}
 	r, err := start(p, job, p.OneShot.RunID, p.Due, t.now, "")
-	if err != nil {
+	switch {
+	case t.narrow: // it is to make room
+		r.Data = nil
+	case err != nil:
 		r.Data = p.OneShot.Data
 	}
 	r.State, r.StartedAt, r.EndedAt, r.ErrorCode, r.ErrorMessage = jobhost.RunCanceled, time.Time{}, t.now, jobhost.Canceled, why

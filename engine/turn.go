@@ -40,6 +40,8 @@ type turn struct {
 	sizes    map[jobhost.Name]int // bytes of jobs' values, as far as they are known
 	heard    bool                 // somebody listens to events
 	quiet    bool                 // the node fires no more, so that no coming firing is told
+	narrow   bool                 // the store has little room: nothing large is written that need not be
+	toFree   []jobhost.Name       // jobs whose Blocked triggers the turn before has freed in part
 
 	tx        jobhost.Tx
 	jobs      map[jobhost.Name]*jobhost.JobState
@@ -47,6 +49,7 @@ type turn struct {
 	drawn     int
 	slots     int
 	freed     []jobhost.Name // jobs whose last blocking run ended
+	unfreed   []jobhost.Name // those of them that still have Blocked triggers to free
 	runs      []jobhost.Run  // to be written by the next flush
 	moved     []jobhost.Trigger
 	newHeld   held
@@ -63,12 +66,13 @@ type turn struct {
 // runs.
 func (t *turn) run(tx jobhost.Tx, done []*ending, cmds []*command, slots int) error {
 	t.tx, t.jobs, t.slots = tx, map[jobhost.Name]*jobhost.JobState{}, slots
-	t.started, t.drawn, t.freed, t.fired = t.started[:0], 0, t.freed[:0], t.fired[:0]
+	t.started, t.drawn, t.freed, t.fired = t.started[:0], 0, append(t.freed[:0], t.toFree...), t.fired[:0]
 	t.ends = t.ends[:0]
 	t.newHeld, t.runs, t.moved = t.held.clone(), t.runs[:0], t.moved[:0]
 	t.events, t.moves, t.localOpen, t.reread = t.events[:0], t.moves[:0], maps.Clone(t.inHand), false
 	t.newSizes = map[jobhost.Name]int{}
-	var names []jobhost.Name
+	t.unfreed = t.unfreed[:0]
+	names := slices.Clone(t.toFree)
 	for _, d := range done {
 		names = append(names, d.run.Job)
 	}

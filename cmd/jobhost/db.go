@@ -73,7 +73,7 @@ func (f *client) onStore(do func(context.Context, api.StoreKeeper) error) error 
 	if s.Store.Kind != config.StoreBolt {
 		return nowhere(err, "and store.kind is "+s.Store.Kind, "only a store of kind bolt has a file")
 	}
-	store, e := boltstore.Open(s.Store.Path, boltstore.Config{ReadOnly: true, Report: func(d boltstore.Damage) {
+	store, e := boltstore.Open(s.Store.Path, boltstore.Config{ReadOnly: true, MaxSize: s.Store.MaxSize, Report: func(d boltstore.Damage) {
 		f.cli.say("jobhost: a record of %s cannot be read: key %q: %v", d.Bucket, d.Key, d.Err)
 	}})
 	switch {

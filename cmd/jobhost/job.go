@@ -82,6 +82,9 @@ func (c *cli) onTargets(f *client, args []string, like jobhost.Target, did strin
 	targets := make([]jobhost.Target, len(args))
 	for i, a := range args {
 		t := target(a)
+		if t.Trigger == "" && t.Job != a {
+			return usage("%q has no trigger after the slash; want job/trigger, or %s for all of the job", a, t.Job)
+		}
 		targets[i] = like
 		targets[i].Job, targets[i].Trigger = t.Job, t.Trigger
 	}

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"context"
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/jobhost/jobhost"
+	"github.com/jobhost/jobhost/api"
 )
 
 func (c *cli) jobPause() *cobra.Command {
@@ -30,7 +34,28 @@ func (c *cli) jobResume() *cobra.Command {
 	f := c.client(cmd)
 	skip := cmd.Flags().Bool("skip-missed", false, "do not make up what came due meanwhile")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		return c.onTargets(f, args, jobhost.Target{SkipMissed: *skip}, "is resumed", jobhost.Scheduler.Resume)
+		if err := c.onTargets(f, args, jobhost.Target{SkipMissed: *skip}, "is resumed", jobhost.Scheduler.Resume); err != nil {
+			return err
+		}
+		return c.sayStillPaused(f, args)
 	}
 	return cmd
+}
+
+// sayStillPaused warns of triggers that were paused by themselves, and stay so when their job is resumed.
+func (c *cli) sayStillPaused(f *client, args []string) error {
+	jobs := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return target(a).Trigger != "" })
+	if len(jobs) == 0 {
+		return nil
+	}
+	return f.ask(func(ctx context.Context, s *api.Client) error {
+		for _, r := range s.Status(ctx, jobs) {
+			for _, t := range r.Value.Triggers {
+				if t.State == paused {
+					c.say("warning: trigger %s stays paused; resume %s/%s", t.Name, r.Value.Name, t.Name)
+				}
+			}
+		}
+		return nil
+	})
 }

@@ -124,6 +124,9 @@ func (l *lookahead) all(args []string) ([]forecast, error) {
 // of is what is coming of a schedule text, or of each trigger of a job.
 func (l *lookahead) of(text string) ([]forecast, error) {
 	t := target(text)
+	if t.Trigger == "" && t.Job+"/" == text && jobhost.ValidName(t.Job) {
+		return nil, usage("%q has no trigger after the slash; want job/trigger, or %s for all of the job", text, t.Job)
+	}
 	named := jobhost.ValidName(t.Job) && (t.Trigger == "" || jobhost.ValidName(t.Trigger))
 	if _, err := jobhost.ParseSchedule(text); err == nil || !named {
 		return l.ofSchedules(forecast{Schedule: text})
@@ -142,6 +145,9 @@ func (l *lookahead) of(text string) ([]forecast, error) {
 	return l.ofConfiguration(s, t)
 }
 
+// onRequest is the schedule of a job without triggers.
+const onRequest = "manual"
+
 // ofHost asks the running host.
 func (l *lookahead) ofHost(t jobhost.Target) ([]forecast, error) {
 	var out []forecast
@@ -156,6 +162,9 @@ func (l *lookahead) ofHost(t jobhost.Target) ([]forecast, error) {
 			if _, err := s.Next(ctx, q); err != nil {
 				return err
 			}
+		}
+		if len(status.Triggers) == 0 {
+			out = append(out, l.forecast(forecast{Job: t.Job, Schedule: onRequest}, nil))
 		}
 		for _, trigger := range status.Triggers {
 			if t.Trigger != "" && trigger.Name != t.Trigger {
@@ -194,6 +203,9 @@ func (l *lookahead) ofConfiguration(s *config.Settings, t jobhost.Target) ([]for
 	}
 	if t.Trigger != "" && len(wanted) == 0 {
 		return nil, exit{exitNotFound, fmt.Errorf("job %q has no trigger %q; there %s", t.Job, t.Trigger, known(names))}
+	}
+	if len(wanted) == 0 {
+		wanted = append(wanted, forecast{Job: t.Job, Schedule: onRequest})
 	}
 	return l.ofSchedules(wanted...)
 }

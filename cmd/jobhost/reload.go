@@ -24,6 +24,9 @@ type reloader struct {
 // reload takes new files. It waits for plugins that are being compiled, and then touches only what has changed. What is
 // wrong is its error; then the last good configuration stays, unless the store failed half way, which a further call mends.
 func (r *reloader) reload(ctx context.Context, files []config.File) error {
+	if found := emptied(files, r.current); len(found) > 0 {
+		return exit{exitUsage, found}
+	}
 	if err := r.host.Rescan(ctx); err != nil {
 		return err
 	}

@@ -168,9 +168,15 @@ func TestFR49ABadFileKeepsTheLastGoodConfiguration(t *testing.T) {
 		if _, err := jobhost.One(p.api.Status(t.Context(), []jobhost.Name{"tick"})); jobhost.CodeOf(err) != jobhost.NotFoundJob {
 			t.Errorf("the job that is in no file any more: %v", err)
 		}
-		p.reload("", inForce)
+		// A file that was emptied removes nothing; one that says so does.
+		p.reload("", refused)
+		p.hears("jobhost.yaml: has no settings in it, and its jobs are in force: a; put back what was in it, or write `jobs: []` there")
+		if jobs := p.api.Status(t.Context(), nil); len(jobs) != 1 {
+			t.Errorf("an empty file leaves %d jobs; want 1", len(jobs))
+		}
+		p.reload("jobs: []\n", inForce)
 		if jobs := p.api.Status(t.Context(), nil); len(jobs) != 0 {
-			t.Errorf("an empty file leaves %d jobs", len(jobs))
+			t.Errorf("jobs: [] leaves %d jobs", len(jobs))
 		}
 		if err := os.Remove(filepath.Join(f.dir, "jobhost.yaml")); err != nil {
 			t.Fatal(err)

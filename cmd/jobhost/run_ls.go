@@ -13,6 +13,7 @@ import (
 func (c *cli) runLs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, Short: "List runs, newest first", Args: takes(0, 0, "no arguments"),
+		Long: "List runs, newest first. Those that have not started are listed with --state pending only.",
 		Example: `  jobhost run ls --job nightly -n 5
   jobhost run ls --job nightly --state succeeded -n 1
   jobhost run ls --state failed,lost --from 2026-10-01T00:00:00Z -o json`,

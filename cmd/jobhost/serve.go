@@ -85,6 +85,9 @@ func (c *cli) host(s *config.Settings, files []config.File, paths []string, log 
 		return err
 	}
 	defer func() { err = errors.Join(err, n.close()) }()
+	if err := n.keepJobs(context.Background(), files); err != nil {
+		return err
+	}
 	logSources(log, files)
 
 	ctx, stop := context.WithCancel(context.Background())
