@@ -96,6 +96,15 @@ func (c *Client) Close() error {
 	return nil
 }
 
+// Ready asks whether the host fires triggers. It returns why it does not, with the host's own code.
+func (c *Client) Ready(ctx context.Context) error {
+	resp, err := c.call(ctx, http.MethodGet, "/readyz", nil)
+	if err == nil {
+		err = resp.Body.Close()
+	}
+	return err
+}
+
 // request is one call of the server.
 type request struct {
 	method string
@@ -126,7 +135,7 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	for i, s := range r.path {
 		path[i] = url.PathEscape(s)
 	}
-	u := c.base + "/v1/" + strings.Join(path, "/")
+	u := "/v1/" + strings.Join(path, "/")
 	if len(r.query) > 0 {
 		u += "?" + url.Values(r.query).Encode()
 	}
@@ -138,7 +147,12 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 		}
 		body = bytes.NewReader(b)
 	}
-	req, err := http.NewRequestWithContext(ctx, r.method, u, body)
+	return c.call(ctx, r.method, u, body)
+}
+
+// call is send for a path below the base.
+func (c *Client) call(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
 	if err != nil {
 		return nil, badServer(c.name, err.Error())
 	}

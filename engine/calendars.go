@@ -28,7 +28,7 @@ func (e *Engine) SetCalendars(ctx context.Context, set calendar.Set) error {
 	}
 	now := e.now()
 	moved := map[jobhost.TriggerKey]jobhost.Trigger{}
-	err := e.eachTrigger(ctx, func(t jobhost.Trigger, p *plan) (jobhost.Trigger, bool) {
+	err := e.eachTrigger(ctx, nil, func(t jobhost.Trigger, p *plan) (jobhost.Trigger, bool) {
 		if !e.recast[p.Calendar] {
 			return t, false
 		}

@@ -41,10 +41,11 @@ type manual struct {
 // checkRequests says of each request whether its data can be a layer, and whether the plugin of its job would refuse the run.
 // Plugins are asked before the requests become commands, so that it holds up nobody else; the runner asks again before the run,
 // since a job may change meanwhile. A job that is not there is the command's affair.
-func (e *Engine) checkRequests(ctx context.Context, reqs []manual) []error {
+func checkRequests[R any](ctx context.Context, e *Engine, reqs []R, asks func(R) manual) []error {
 	errs := make([]error, len(reqs))
 	of := map[jobhost.Name][]int{}
-	for i, r := range reqs {
+	for i := range reqs {
+		r := asks(reqs[i])
 		if err := jobhost.CheckData(r.data); err != nil {
 			errs[i] = invalid("request: %v", err)
 			continue
@@ -74,7 +75,7 @@ func (e *Engine) checkRequests(ctx context.Context, reqs []manual) []error {
 				continue
 			}
 			for _, i := range of[j.Name] {
-				merged, err := mergeRequest(j.Job, reqs[i].data)
+				merged, err := mergeRequest(j.Job, asks(reqs[i]).data)
 				if err == nil {
 					err = refused(ctx, c.CheckData(ctx, j.Plugin, merged, true), j.Plugin, fmt.Sprintf("job %q", j.Name))
 				}

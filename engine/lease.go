@@ -144,7 +144,7 @@ func (e *Engine) takeOver(ctx context.Context, heldUntil time.Time) error {
 	if err != nil {
 		return err
 	}
-	return e.eachTrigger(ctx, func(t jobhost.Trigger, p *plan) (jobhost.Trigger, bool) {
+	return e.eachTrigger(ctx, nil, func(t jobhost.Trigger, p *plan) (jobhost.Trigger, bool) {
 		if t.State != jobhost.TriggerWaiting || t.Due.After(heldUntil) || !t.Due.After(ledUntil) {
 			return t, false
 		}

@@ -53,15 +53,6 @@ func (e *Engine) reconcile(ctx context.Context) error {
 	if err := e.forget(ctx, nodes); err != nil {
 		return err
 	}
-	e.unfreed = nil
-	err = e.eachJob(ctx, func(j jobhost.JobState) { // also those that a process before this one has freed in part
-		if j.Blocked && len(j.Open) == 0 {
-			e.unfreed = append(e.unfreed, j.Name)
-		}
-	})
-	if err != nil {
-		return err
-	}
 	e.reconciled = true
 	return nil
 }

@@ -16,11 +16,7 @@ func (e *Engine) Trigger(ctx context.Context, reqs []jobhost.TriggerRequest) []j
 	now := e.now()
 	ids := drawIDs(now, len(reqs))
 	ends := make([]chan jobhost.Run, len(reqs))
-	asked := make([]manual, len(reqs))
-	for i, r := range reqs {
-		asked[i] = manual{r.Job, r.Data}
-	}
-	bad := e.checkRequests(ctx, asked)
+	bad := checkRequests(ctx, e, reqs, func(r jobhost.TriggerRequest) manual { return manual{r.Job, r.Data} })
 	out := batch(ctx, e, reqs, func(i int, req jobhost.TriggerRequest, out *jobhost.Result[jobhost.Run]) *command {
 		if out.Err = bad[i]; out.Err == nil {
 			out.Err = e.await(ids[i], &ends[i])
@@ -116,11 +112,7 @@ func (e *Engine) startNow(req jobhost.TriggerRequest, id jobhost.RunID, now time
 func (e *Engine) Enqueue(ctx context.Context, reqs []jobhost.EnqueueRequest) []jobhost.Result[jobhost.RunID] {
 	now := e.now()
 	ids := drawIDs(now, len(reqs))
-	asked := make([]manual, len(reqs))
-	for i, r := range reqs {
-		asked[i] = manual{r.Job, r.Data}
-	}
-	bad := e.checkRequests(ctx, asked)
+	bad := checkRequests(ctx, e, reqs, func(r jobhost.EnqueueRequest) manual { return manual{r.Job, r.Data} })
 	return batch(ctx, e, reqs, func(i int, req jobhost.EnqueueRequest, out *jobhost.Result[jobhost.RunID]) *command {
 		if out.Err = bad[i]; out.Err != nil {
 			return nil

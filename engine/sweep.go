@@ -20,21 +20,36 @@ func (e *Engine) mendIntervals(ctx context.Context, now time.Time) error {
 	if e.intervals {
 		return nil
 	}
-	err := e.eachTrigger(ctx, func(t jobhost.Trigger, p *plan) (jobhost.Trigger, bool) {
+	var unfreed []jobhost.Name
+	look := func(j jobhost.JobState) { // also those that a process before this one has freed in part
+		if j.Blocked && len(j.Open) == 0 && !e.store.Shared() {
+			unfreed = append(unfreed, j.Name)
+		}
+	}
+	err := e.eachTrigger(ctx, look, func(t jobhost.Trigger, p *plan) (jobhost.Trigger, bool) {
 		latest := later(now, p.Start).Add(p.Interval)
 		if p.Kind != jobhost.Every || t.State != jobhost.TriggerWaiting || !t.Due.After(latest) {
 			return t, false
 		}
 		return wait(t, p.next(now)), true
 	})
-	e.intervals = err == nil
+	if e.intervals = err == nil; e.intervals {
+		e.unfreed = unfreed
+	}
 	return err
 }
 
-// eachTrigger changes the scheduled triggers for which f says so, a page of jobs at a time.
-func (e *Engine) eachTrigger(ctx context.Context, f func(jobhost.Trigger, *plan) (jobhost.Trigger, bool)) error {
+// eachTrigger changes the scheduled triggers for which f says so, a page of jobs at a time. Before that look, if there is one,
+// sees each job.
+func (e *Engine) eachTrigger(ctx context.Context, look func(jobhost.JobState), f func(jobhost.Trigger, *plan) (jobhost.Trigger, bool)) error {
 	var names []jobhost.Name
-	if err := e.eachJob(ctx, func(j jobhost.JobState) { names = append(names, j.Name) }); err != nil {
+	err := e.eachJob(ctx, func(j jobhost.JobState) {
+		names = append(names, j.Name)
+		if look != nil {
+			look(j)
+		}
+	})
+	if err != nil {
 		return err
 	}
 	const page = 500

@@ -56,18 +56,7 @@ func javascript(t *testing.T, h *host.Host, key, text string) {
 func granted(t *testing.T, g host.Grant) *host.Host {
 	t.Helper()
 	g.Job = "a.job"
-	cfg := host.Defaults()
-	cfg.Grants = []host.Grant{g}
-	h, err := host.New(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := h.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return h
+	return guests(t, g)
 }
 
 // The ways in which a script can go wrong. Each is the body of a function; lines are counted from the one with its name.

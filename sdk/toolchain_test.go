@@ -85,10 +85,12 @@ func look(t *testing.T, language string) toolchain {
 	return toolchain{}
 }
 
-// guests is a folder of a host that has the guests of a test.
-func guests(t *testing.T) *host.Host {
+// guests is a host for the guests of a test, with what its jobs are granted.
+func guests(t *testing.T, grants ...host.Grant) *host.Host {
 	t.Helper()
-	h, err := host.New(t.Context(), host.Defaults())
+	cfg := host.Defaults()
+	cfg.Grants = grants
+	h, err := host.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

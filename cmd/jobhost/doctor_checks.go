@@ -100,7 +100,8 @@ func checkSocket(f *findings, s *config.Settings) {
 	case err == nil && draining:
 		f.warn(fmt.Sprintf("host %s serves %s, but it drains: no trigger fires", node, path), "restart it: only that ends the draining")
 	case err == nil:
-		if what, mend := notReadyAt(path); what != "" {
+		if err := notReadyAt(path); err != nil {
+			what, mend := told(err)
 			f.fail(fmt.Sprintf("host %s serves %s, but fires no triggers: %s", node, path, what), mend)
 			return
 		}
@@ -127,6 +128,18 @@ func hostAt(socket string) (node string, draining bool, err error) {
 		return "", false, err
 	}
 	return nodes[0].ID, aloneAndDraining(ctx, c) != "", nil
+}
+
+// notReadyAt is why the host at a socket fires no triggers; nil: it does.
+func notReadyAt(socket string) error {
+	c, err := api.Dial(socket)
+	if err != nil {
+		return err
+	}
+	defer c.Close() //nolint:errcheck // it never fails
+	ctx, cancel := context.WithTimeout(context.Background(), patient)
+	defer cancel()
+	return c.Ready(ctx)
 }
 
 // nearFull is the share of store.max_size from which on a store is said to be near it. From little more on, at most a quarter
